@@ -1,0 +1,265 @@
+// Package core composes the machines that decide: pools, candidates, leases,
+// jobs. It is pure: the driver gives `now` and one event at a time, the core
+// appends effects, and the driver carries them out and brings their outcome
+// back as events. Production and the simulator share it.
+package core
+
+import (
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/shared/ids"
+)
+
+// Effects is what a run of events wants done.
+//
+// Writes (everything but Sends, Recalls and Reload) are durable: the driver
+// commits them in one transaction and calls Committed with this same value.
+// Nothing that depends on a write is sent before: offers, acknowledgements of
+// results and welcomes come out of Committed. Sends may go out at once.
+//
+// Within one uncommitted Effects a job appears at most once: a later step of the
+// same job rewrites the entry that is there.
+type Effects struct {
+	Inserts      []JobInsert
+	Updates      []JobUpdate
+	Attempts     []AttemptRow
+	Reservations []Reservation
+	Fallbacks    []FallbackRecord
+	Sessions     []SessionWrite
+	Audits       []AuditNote
+
+	Sends   []Send
+	Recalls []Recall
+	// Reload asks the driver to load everything anew from the database: memory
+	// was shown to differ from it.
+	Reload bool
+}
+
+// Durable reports whether there is anything to commit.
+func (e *Effects) Durable() bool {
+	return len(e.Inserts)+len(e.Updates)+len(e.Attempts)+len(e.Reservations)+len(e.Fallbacks)+len(e.Sessions)+len(e.Audits) > 0
+}
+
+// JobRow is the part of a job's row that changes, always written whole.
+type JobRow struct {
+	State    fleet.JobState
+	Cause    fleet.Cause
+	Detail   string // one line for people
+	Attempt  int32  // number of the current (newest) attempt; 0: none yet
+	Counted  int32  // attempts that count against maxAttempts
+	Outcome  fleet.AttemptOutcome
+	Node     string // of the current attempt
+	Pool     string // of the node when the attempt was assigned
+	Fallback bool
+	Decision *fleet.Decision // nil only before the first decision
+
+	AssignedAt fleet.Time // of the current attempt; 0: never
+	StartedAt  fleet.Time // of the current attempt; 0: not started. Durable only with the end
+	EndedAt    fleet.Time // 0: not ended
+	CancelBy   string     // who asked for the cancel
+}
+
+// JobInsert is a new job; offered at once when a node was free.
+type JobInsert struct {
+	Spec *fleet.JobSpec
+	Row  JobRow
+	At   fleet.Time
+	// IdempotencyKey is unique per submitter for 24 hours; empty: none. A job whose
+	// key is there already is refused with RefusedIdempotency.
+	IdempotencyKey string
+	RequestDigest  [32]byte
+}
+
+// JobUpdate moves a job's row from one (state, attempt) to Row. The database
+// applies it only when both still hold, so that a stale writer changes nothing.
+type JobUpdate struct {
+	Job         ids.JobID
+	FromState   fleet.JobState // as stored: never running
+	FromAttempt int32
+	Row         JobRow
+	Result      *fleet.Result // with a terminal state that a node's result caused
+}
+
+// AttemptRow keeps a superseded attempt with its decision.
+type AttemptRow struct {
+	Job      ids.JobID
+	Attempt  int32
+	Node     string
+	Pool     string
+	Fallback bool
+	Outcome  fleet.AttemptOutcome
+	Cause    fleet.Cause
+	Decision *fleet.Decision
+
+	AssignedAt fleet.Time
+	StartedAt  fleet.Time
+	EndedAt    fleet.Time
+}
+
+// Reservation changes what one job holds on one node: positive when assigned
+// (checked against pool, holds and capacity in SQL), negative when released.
+// The store adds them up by node.
+type Reservation struct {
+	Job     ids.JobID
+	Node    string
+	Pool    string // what the node's pool must be, for an assignment
+	Demand  *fleet.Vector
+	Release bool
+	// Adopt marks an assignment to the node that already runs the attempt: it
+	// must fit, but pool and holds of today do not matter.
+	Adopt bool
+}
+
+// FallbackRecord says that work ran in default although it resolved elsewhere;
+// it stands in the same transaction as its assignment.
+type FallbackRecord struct {
+	Job     ids.JobID
+	Attempt int32
+	App     string
+	Role    string
+	From    []string // pools resolved to
+	Node    string
+	At      fleet.Time
+}
+
+// SessionWrite opens a session of a node in the database: its epoch, and what
+// the hello reported. It applies only when the stored epoch is lower.
+type SessionWrite struct {
+	Node   string
+	Epoch  int64
+	Report *fleet.NodeReport // nil: Left alone is written
+	Left   bool              // goodbye(left)
+}
+
+// AuditNote is a security event that the deciding code saw: the driver gives it
+// time and chain.
+type AuditNote struct {
+	Action string // e.g. result_fenced, result_not_yours, claimed_pool_ignored
+	Node   string
+	Job    ids.JobID // zero: none
+	Detail string
+}
+
+// SendKind tells what a Send carries.
+type SendKind uint8
+
+// What the core sends to nodes.
+const (
+	SendOffer SendKind = iota
+	SendStart
+	SendVoid
+	SendCancel
+	SendResultAck
+	SendHeartbeatAck
+	SendWelcome
+	SendError
+	SendClose // close the session with Code
+)
+
+// Verdict on a result.
+type Verdict uint8
+
+// The verdicts; each frees the node's spool.
+const (
+	VerdictStored Verdict = iota
+	VerdictDuplicate
+	VerdictFenced
+	VerdictCanceled
+)
+
+// Attempt names one attempt of one job.
+type Attempt struct {
+	Job     ids.JobID
+	Attempt int32
+	GraceMs int64 // of a cancel
+}
+
+// Send is a message to one session of one node. Only the fields of its kind are set.
+type Send struct {
+	Kind    SendKind
+	Node    string
+	Epoch   int64
+	Job     ids.JobID
+	Attempt int32
+
+	Spec    *fleet.JobSpec // offer
+	Verdict Verdict        // result_ack
+	GraceMs int64          // cancel
+	Ack     *HeartbeatAck  // heartbeat_ack
+	Welcome *Welcome       // welcome
+	Code    fleet.Code     // error, close
+	Detail  string         // error, close
+}
+
+// HeartbeatAck repeats what must be true of the node until it is.
+type HeartbeatAck struct {
+	OK     bool
+	Holds  []fleet.Hold
+	Cancel []Attempt
+	Void   []Attempt
+}
+
+// Welcome answers a hello whose session is committed.
+type Welcome struct {
+	Pool  string
+	Holds []fleet.Hold
+	Void  []Attempt
+}
+
+// Recall asks the driver for the row of a job that is no longer in memory, to
+// judge a result that names it. The answer comes back as the event Recalled.
+type Recall struct {
+	Node    string
+	Epoch   int64
+	Job     ids.JobID
+	Attempt int32
+	Digest  [32]byte
+}
+
+// RecalledRow is what the store knows of a job that ended.
+type RecalledRow struct {
+	Found   bool
+	State   fleet.JobState
+	Attempt int32  // the newest attempt
+	Node    string // of the newest attempt
+	// AttemptNode is the node of the attempt that was asked about, from the row
+	// or from the superseded attempts; empty: there was no such attempt.
+	AttemptNode  string
+	HasResult    bool
+	ResultDigest [32]byte
+}
+
+// RefusedWhy says why the database did not take a write.
+type RefusedWhy uint8
+
+// Assignment: node moved, held or full. Stale: the job's row was not in the
+// state that memory believed. Idempotency: the key exists. Data: the row itself
+// can't be stored.
+const (
+	RefusedAssignment RefusedWhy = iota
+	RefusedStale
+	RefusedIdempotency
+	RefusedData
+)
+
+// Refusal is one write of a committed batch that was left out of it.
+type Refusal struct {
+	Job  ids.JobID // zero for a session
+	Node string    // of a session
+	Why  RefusedWhy
+}
+
+// OpenJob is a job that is not terminal, as read back from the database.
+type OpenJob struct {
+	Spec        *fleet.JobSpec
+	Row         JobRow
+	SubmittedAt fleet.Time
+}
+
+// Snapshot is everything that the core needs to begin or to begin again.
+type Snapshot struct {
+	Epoch int64 // of the shard
+	Pools []fleet.Pool
+	Apps  []fleet.App
+	Nodes []fleet.NodeRecord
+	Jobs  []OpenJob // by id
+}

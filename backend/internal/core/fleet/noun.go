@@ -1,0 +1,139 @@
+package fleet
+
+import "strconv"
+
+// Built-in pools.
+const (
+	PoolDefault    = "default"    // shared
+	PoolUnassigned = "unassigned" // sentinel: never resolved to
+)
+
+// OwnerPool names the pool that every user has.
+func OwnerPool(user int64) string { return "pool-" + strconv.FormatInt(user, 10) }
+
+// PoolKind tells who a pool is for.
+type PoolKind string
+
+// The kinds of pools.
+const (
+	KindDefault    PoolKind = "default"
+	KindUnassigned PoolKind = "unassigned"
+	KindUser       PoolKind = "user"
+	KindNamed      PoolKind = "named"
+)
+
+// PoolState tells what a pool takes.
+type PoolState string
+
+// Draining: no new work, running work ends. Disabled: as if empty.
+const (
+	PoolActive   PoolState = "active"
+	PoolDrains   PoolState = "draining"
+	PoolIsClosed PoolState = "disabled"
+)
+
+// Pool is the candidate-set boundary.
+type Pool struct {
+	ID    string
+	Name  string
+	Kind  PoolKind
+	State PoolState
+}
+
+// Binding sends one app's work of one role (or of every role, when Role is
+// empty) to an ordered list of 1 to 8 pools.
+type Binding struct {
+	Role          string
+	Pools         []string
+	AllowFallback bool
+}
+
+// App is what work belongs to. Owner 0 is an app without an owner.
+type App struct {
+	ID       string
+	Owner    int64
+	Bindings []Binding
+}
+
+// HoldKind is why a node gets no new work.
+type HoldKind string
+
+// The kinds of holds.
+const (
+	HoldCordon     HoldKind = "cordon"
+	HoldDrain      HoldKind = "drain"
+	HoldQuarantine HoldKind = "quarantine"
+	HoldAuto       HoldKind = "auto"
+)
+
+// Hold stands on a node until its owner or a superadmin lifts it.
+type Hold struct {
+	Kind   HoldKind
+	Owner  string // operator, self, auto
+	Actor  string
+	Reason string
+}
+
+// Quantity is so much of one named thing: a resource in units, memory of a
+// domain in MiB.
+type Quantity struct {
+	Name   string `json:"name"`
+	Amount int64  `json:"amount"`
+}
+
+// Vector is capacity, a demand or a reservation. Lists are sorted by name,
+// without doubles and without zero amounts; nothing is negative.
+type Vector struct {
+	Slots     int64      `json:"slots"`
+	Resources []Quantity `json:"resources,omitempty"`
+	Memory    []Quantity `json:"memory,omitempty"` // MiB by domain
+}
+
+// Plain reports a vector that is slots and nothing else.
+func (v Vector) Plain() bool { return len(v.Resources) == 0 && len(v.Memory) == 0 }
+
+// MaxSlots is the most slots that one node may bring and one job may ask for.
+const MaxSlots = 64
+
+// NodeRecord is a node as the database has it: the credential record with what
+// its last hello reported. PoolID is written by the control plane only.
+type NodeRecord struct {
+	ID       string
+	Owner    int64  // 0: none
+	Pool     string // never empty here: an empty column reads as default
+	Role     string
+	Region   string
+	License  string // the license it came with, or empty
+	Left     bool
+	Epoch    int64  // of its newest session
+	BootID   string // of the process that had that session
+	Holds    []Hold
+	Capacity Vector // clamped claim of its last hello
+	Backend  string
+	Runners  []string // sorted
+	Version  int64    // of the record, for ETag and If-Match
+}
+
+// NodeReport is what a hello claims, after validation and clamping. It never
+// decides pool, owner or role.
+type NodeReport struct {
+	AgentVersion string
+	OS           string
+	Arch         string
+	MachineID    string
+	BootID       string
+	Role         string // as claimed; the record's role wins
+	Region       string
+	Backend      string
+	Capacity     Vector
+	Runners      []string // sorted
+	Endpoints    []Label
+	Labels       []Label
+	RemoteAddr   string
+}
+
+// Label is a name and a value.
+type Label struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
