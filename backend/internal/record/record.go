@@ -1,0 +1,170 @@
+// Package record holds what the store keeps and the API shows, as plain data:
+// users, apps, licenses, tokens, nodes, jobs, audit entries. It has no rules and
+// no I/O; the store fills it, the API and enrollment read it. What the deciding
+// code needs of these things stands in core/fleet.
+package record
+
+import (
+	"time"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/shared/ids"
+)
+
+// Page asks for at most Limit rows after an opaque position. The store caps
+// Limit at MaxPage. After is the last row's key of the page before, or empty.
+type Page struct {
+	Limit int
+	After string
+}
+
+// MaxPage is the most rows of one page; DefaultPage stands when none is asked for.
+const (
+	MaxPage     = 200
+	DefaultPage = 50
+)
+
+// Actor is who did an administrative thing, and from where: it goes into the
+// audit entry of the same transaction.
+type Actor struct {
+	Subject   string // u:<id>, node:<id>, local (the server's own machine)
+	Address   string // of the client
+	RequestID string
+}
+
+// User is an account. Id 0 is nobody.
+type User struct {
+	ID        int64
+	Name      string
+	Roles     []string // fleet-wide: superadmin, operator, viewer, user
+	Disabled  bool
+	CreatedAt time.Time
+}
+
+// Token is an API token; its secret is shown once and stored as SHA-256.
+type Token struct {
+	ID        string
+	User      int64
+	Name      string
+	Scopes    []string // empty: all that the user may
+	ExpiresAt *time.Time
+	CreatedAt time.Time
+	LastUsed  *time.Time
+}
+
+// App is what work belongs to.
+type App struct {
+	ID        string
+	Owner     int64 // 0: none
+	CreatedAt time.Time
+	Version   int64
+}
+
+// License lets nodes join; its code is shown once and stored as SHA-256.
+type License struct {
+	ID        string
+	User      int64
+	Roles     []string // that its nodes may take; the first is the default
+	Nodes     int64    // limit, exact
+	Used      int64    // seats taken: nodes that have not left
+	MaxSlots  int64    // clamp per node; 0: none
+	ExpiresAt *time.Time
+	RevokedAt *time.Time
+	CreatedAt time.Time
+}
+
+// Node is a node's record with what its last hello reported.
+type Node struct {
+	fleet.NodeRecord
+	AgentVersion string
+	OS           string
+	Arch         string
+	MachineID    string
+	RemoteAddr   string
+	Endpoints    []fleet.Label
+	Labels       []fleet.Label
+	CreatedAt    time.Time
+	LastSeen     *time.Time
+}
+
+// Job is a job's row.
+type Job struct {
+	Spec        fleet.JobSpec
+	State       fleet.JobState // as stored: never running
+	Cause       fleet.Cause
+	Detail      string
+	Attempt     int32
+	Counted     int32
+	Outcome     fleet.AttemptOutcome
+	Node        string
+	Pool        string
+	Fallback    bool
+	Decision    []byte // JSON of Decision, or nil
+	ExitCode    *int64
+	Output      []byte // JSON, or nil
+	Outputs     []fleet.Output
+	LogBytes    int64
+	SubmittedAt time.Time
+	AssignedAt  *time.Time
+	StartedAt   *time.Time
+	EndedAt     *time.Time
+}
+
+// Attempt is a superseded attempt of a job.
+type Attempt struct {
+	Attempt    int32
+	Node       string
+	Pool       string
+	Fallback   bool
+	Outcome    fleet.AttemptOutcome
+	Cause      fleet.Cause
+	Decision   []byte
+	AssignedAt *time.Time
+	StartedAt  *time.Time
+	EndedAt    *time.Time
+}
+
+// JobLog is the head and tail of the log that came with the result.
+type JobLog struct {
+	Attempt int32
+	Head    []byte
+	Tail    []byte
+	Bytes   int64 // of the whole log
+}
+
+// JobFilter selects jobs for a list; zero values select everything. Owner is a
+// filter of rights: only jobs whose app belongs to that user; nil: of everybody.
+type JobFilter struct {
+	Owner *int64
+	App   string
+	State *fleet.JobState
+	Node  string
+}
+
+// Artifact is a stored file, addressed by its content.
+type Artifact struct {
+	Digest    string // sha256:<64 hex>
+	Size      int64
+	Owner     int64
+	CreatedAt time.Time
+}
+
+// AuditEntry is one link of the hash chain.
+type AuditEntry struct {
+	Seq     int64
+	At      time.Time
+	Actor   Actor
+	Action  string
+	Object  string // e.g. node:ams-edge-03
+	Before  []byte // JSON or nil
+	After   []byte // JSON or nil
+	Reason  string
+	PrevSum [32]byte
+	Sum     [32]byte
+}
+
+// Idempotent is an earlier POST with the same key of the same user.
+type Idempotent struct {
+	Job           ids.JobID
+	RequestDigest [32]byte
+}
