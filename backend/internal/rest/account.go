@@ -1,0 +1,100 @@
+package rest
+
+// User is an account.
+type User struct {
+	ID        string   `json:"id"` // decimal
+	Name      string   `json:"name"`
+	Roles     []string `json:"roles"` // superadmin, operator, viewer, user
+	Disabled  bool     `json:"disabled"`
+	CreatedAt Time     `json:"createdAt"`
+}
+
+// UserRequest is the body of POST /v1/admin/users.
+type UserRequest struct {
+	Name  string   `json:"name"`
+	Roles []string `json:"roles,omitempty"` // ["user"]
+}
+
+// RolesRequest is the body of PUT /v1/admin/users/{id}/roles.
+type RolesRequest struct {
+	Roles  []string `json:"roles"`
+	Reason string   `json:"reason,omitempty"`
+}
+
+// Token is an API token without its secret.
+type Token struct {
+	ID         string   `json:"id"`
+	User       string   `json:"user"`
+	Name       string   `json:"name"`
+	Scopes     []string `json:"scopes"` // empty: all that the user may; read: no change
+	ExpiresAt  *Time    `json:"expiresAt,omitempty"`
+	CreatedAt  Time     `json:"createdAt"`
+	LastUsedAt *Time    `json:"lastUsedAt,omitempty"`
+}
+
+// TokenRequest is the body of POST /v1/tokens and POST /v1/admin/users/{id}/tokens.
+type TokenRequest struct {
+	Name      string   `json:"name"`
+	Scopes    []string `json:"scopes,omitempty"`
+	ExpiresAt *Time    `json:"expiresAt,omitempty"`
+}
+
+// NewToken shows a token's secret, once.
+type NewToken struct {
+	Token
+	Secret string `json:"token"` // rp_…
+}
+
+// SetupRequest exchanges the one-time setup token for the first superadmin.
+type SetupRequest struct {
+	SetupToken string `json:"setupToken"`
+	Name       string `json:"name,omitempty"` // admin
+}
+
+// SetupDone is the first superadmin and the API token, shown once.
+type SetupDone struct {
+	User  User     `json:"user"`
+	Token NewToken `json:"token"`
+}
+
+// App is what work belongs to.
+type App struct {
+	ID        string  `json:"id"`
+	Owner     *string `json:"owner"` // user id; null: none
+	CreatedAt Time    `json:"createdAt"`
+	Version   int64   `json:"version"`
+}
+
+// AppRequest is the body of POST /v1/admin/apps.
+type AppRequest struct {
+	ID    string  `json:"id"`
+	Owner *string `json:"owner,omitempty"` // user id; absent or null: none
+}
+
+// License lets nodes join.
+type License struct {
+	ID        string   `json:"id"`
+	User      string   `json:"user"`
+	Roles     []string `json:"roles"` // the first is the default
+	Nodes     int64    `json:"nodes"`
+	Used      int64    `json:"used"`
+	MaxSlots  int64    `json:"maxSlots,omitempty"` // per node; absent: no clamp
+	ExpiresAt *Time    `json:"expiresAt,omitempty"`
+	RevokedAt *Time    `json:"revokedAt,omitempty"`
+	CreatedAt Time     `json:"createdAt"`
+}
+
+// LicenseRequest is the body of POST /v1/admin/licenses.
+type LicenseRequest struct {
+	User      string   `json:"user"`
+	Roles     []string `json:"roles,omitempty"` // ["worker"]
+	Nodes     *int64   `json:"nodes,omitempty"` // 1
+	MaxSlots  *int64   `json:"maxSlots,omitempty"`
+	ExpiresAt *Time    `json:"expiresAt,omitempty"`
+}
+
+// NewLicense shows a license's code, once.
+type NewLicense struct {
+	License
+	LicenseCode string `json:"licenseCode"` // RPL-…
+}

@@ -1,0 +1,164 @@
+package rest
+
+import "encoding/json"
+
+// JobRequest is the body of POST /v1/jobs. An absent or null key takes its
+// default, which stands behind it.
+type JobRequest struct {
+	App           string            `json:"app"`
+	Role          string            `json:"role,omitempty"` // worker
+	Runner        string            `json:"runner"`
+	Params        map[string]Scalar `json:"params,omitempty"`
+	Inputs        map[string]string `json:"inputs,omitempty"` // name to sha256:<64 hex>
+	Demands       *Demands          `json:"demands,omitempty"`
+	Backend       *string           `json:"backend,omitempty"`       // any
+	Region        *string           `json:"region,omitempty"`        // any
+	Priority      *int32            `json:"priority,omitempty"`      // 50 of 0 to 100, high first
+	MaxAttempts   *int32            `json:"maxAttempts,omitempty"`   // 3 of 1 to 100
+	OnNodeLost    string            `json:"onNodeLost,omitempty"`    // requeue, fail
+	WhenExhausted string            `json:"whenExhausted,omitempty"` // wait, fail
+	RunTimeout    *Duration         `json:"runTimeout,omitempty"`    // none
+	Labels        [][2]string       `json:"labels,omitempty"`
+
+	// Known names that this release takes only as null.
+	QueueTimeout json.RawMessage `json:"queueTimeout,omitempty"`
+	NotBefore    json.RawMessage `json:"notBefore,omitempty"`
+}
+
+// Demands is what a job reserves on its node.
+type Demands struct {
+	Slots     *int64 `json:"slots,omitempty"`     // 1 of 0 to 64
+	MemoryMib *int64 `json:"memoryMib,omitempty"` // 0
+}
+
+// BatchRequest is the body of POST /v1/jobs/batch: 1 to MaxBatch jobs. When one
+// of them is not valid none is taken.
+type BatchRequest struct {
+	Jobs []JobRequest `json:"jobs"`
+}
+
+// Batch answers a batch: one item per job, in the order of the request.
+type Batch struct {
+	Items []BatchItem `json:"items"`
+}
+
+// BatchItem is one job's answer: Job with 201 (or 200 for a replay), or Problem.
+type BatchItem struct {
+	Status  int          `json:"status"`
+	Job     *Job         `json:"job,omitempty"`
+	Problem *ItemProblem `json:"problem,omitempty"`
+}
+
+// CancelRequest is the optional body of POST /v1/jobs/{id}/cancel.
+type CancelRequest struct {
+	Grace *Duration `json:"grace,omitempty"` // until the tool is killed: 10s of 0 to 10m
+}
+
+// Job is a job as it is now.
+type Job struct {
+	ID         string            `json:"id"`
+	App        string            `json:"app"`
+	Role       string            `json:"role"`
+	Runner     string            `json:"runner"`
+	State      string            `json:"state"`
+	Reason     *string           `json:"reason"`           // why it waits, or why it ended so
+	Detail     string            `json:"detail,omitempty"` // one line for people
+	Reasons    []Reason          `json:"reasons,omitempty"`
+	Priority   int32             `json:"priority"`
+	Attempt    int32             `json:"attempt"` // the newest; 0: none yet
+	Node       string            `json:"node,omitempty"`
+	Pool       string            `json:"pool,omitempty"` // as it was placed
+	Fallback   bool              `json:"fallback"`
+	Percent    *int32            `json:"percent,omitempty"` // while it runs
+	QueuedMs   *int64            `json:"queuedMs,omitempty"`
+	CreatedAt  Time              `json:"createdAt"`
+	AssignedAt *Time             `json:"assignedAt,omitempty"`
+	StartedAt  *Time             `json:"startedAt,omitempty"`
+	EndedAt    *Time             `json:"endedAt,omitempty"`
+	ExitCode   *int64            `json:"exitCode,omitempty"`
+	Output     json.RawMessage   `json:"output,omitempty"`
+	Outputs    map[string]string `json:"outputs,omitempty"` // name to digest
+	Labels     [][2]string       `json:"labels,omitempty"`
+	Links      JobLinks          `json:"links"`
+}
+
+// JobLinks are paths of the same server.
+type JobLinks struct {
+	Decision string `json:"decision"`
+	Log      string `json:"log"`
+}
+
+// Decision says why a job went where it went, or nowhere.
+type Decision struct {
+	Outcome        string         `json:"outcome"` // placed, waiting, failed
+	At             Time           `json:"at"`
+	Rule           string         `json:"rule"` // binding, owner_pool, no_owner
+	Pools          []PoolDecision `json:"pools"`
+	Node           string         `json:"node,omitempty"`
+	RemainingSlots int64          `json:"remainingSlots"`
+	TieBreak       bool           `json:"tieBreak"`
+	Fallback       bool           `json:"fallback"`
+	FallbackOK     bool           `json:"fallbackAllowed"`
+	Epoch          int64          `json:"epoch"`
+	Text           string         `json:"text"`
+}
+
+// PoolDecision counts one pool's nodes, each under its first reason.
+type PoolDecision struct {
+	Pool       string           `json:"pool"`
+	Nodes      int32            `json:"nodes"`
+	Candidates int32            `json:"candidates"`
+	Rejected   map[string]int32 `json:"rejected"`
+}
+
+// Explanation is every reason of every node against one job, as it is now. Node
+// ids are shown to those who may see the whole fleet; others get the counts.
+type Explanation struct {
+	Job   string            `json:"job"`
+	State string            `json:"state"`
+	At    Time              `json:"at"`
+	Rule  string            `json:"rule"`
+	Pools []PoolExplanation `json:"pools"`
+	Text  string            `json:"text"`
+}
+
+// PoolExplanation explains one pool. A node stands under each of its reasons.
+type PoolExplanation struct {
+	Pool           string            `json:"pool"`
+	Nodes          int32             `json:"nodes"`
+	Candidates     int32             `json:"candidates"`
+	CandidateNodes []string          `json:"candidateNodes,omitempty"`
+	Reasons        []NodeExplanation `json:"reasons"`
+}
+
+// NodeExplanation counts (and may name) the nodes with one reason.
+type NodeExplanation struct {
+	Reason  string   `json:"reason"`
+	Nodes   int32    `json:"nodes"`
+	NodeIDs []string `json:"nodeIds,omitempty"`
+}
+
+// Attempt is one attempt of a job.
+type Attempt struct {
+	Attempt    int32     `json:"attempt"`
+	Node       string    `json:"node"`
+	Pool       string    `json:"pool"`
+	Fallback   bool      `json:"fallback"`
+	Outcome    string    `json:"outcome"` // open, ended, declined, unanswered, orphaned
+	Reason     *string   `json:"reason"`
+	AssignedAt *Time     `json:"assignedAt,omitempty"`
+	StartedAt  *Time     `json:"startedAt,omitempty"`
+	EndedAt    *Time     `json:"endedAt,omitempty"`
+	Decision   *Decision `json:"decision,omitempty"`
+}
+
+// JobLog is the head and the tail of the log that came with the result. Bytes
+// that are not UTF-8 read as U+FFFD.
+type JobLog struct {
+	Job       string `json:"job"`
+	Attempt   int32  `json:"attempt"`
+	Head      string `json:"head"`
+	Tail      string `json:"tail"` // what follows the gap, or empty
+	Bytes     int64  `json:"bytes"`
+	Truncated bool   `json:"truncated"` // bytes between head and tail are not kept
+}

@@ -1,0 +1,94 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// timeLayout is RFC 3339 in UTC with milliseconds.
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// Time is a moment as the API writes it: RFC 3339, UTC, milliseconds.
+type Time struct{ time.Time }
+
+// At makes a Time.
+func At(t time.Time) Time { return Time{t} }
+
+// AtPtr makes a Time that may be absent.
+func AtPtr(t *time.Time) *Time {
+	if t == nil {
+		return nil
+	}
+	return &Time{*t}
+}
+
+// MarshalJSON writes UTC with milliseconds.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return []byte(`"` + t.UTC().Format(timeLayout) + `"`), nil
+}
+
+// UnmarshalJSON reads RFC 3339 with any zone.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return fmt.Errorf("a time is a string such as %q", timeLayout)
+	}
+	parsed, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return fmt.Errorf("time %.40q is not RFC 3339 such as %q", s, timeLayout)
+	}
+	t.Time = parsed.UTC()
+	return nil
+}
+
+// Duration is a span as the API writes it: "90s", "10m", "1h30m".
+type Duration time.Duration
+
+// String is the shortest spelling: 10m, not 10m0s.
+func (d Duration) String() string {
+	s := time.Duration(d).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// MarshalJSON writes the shortest spelling.
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
+
+// UnmarshalJSON reads a string with its unit; a bare number is refused.
+func (d *Duration) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return fmt.Errorf(`a duration is a string with its unit, such as "90s"`)
+	}
+	parsed, err := time.ParseDuration(s)
+	if err != nil {
+		return fmt.Errorf(`duration %.40q needs a number and a unit, such as "90s" or "10m"`, s)
+	}
+	*d = Duration(parsed)
+	return nil
+}
+
+// Scalar is a parameter's value: a string, a number or a boolean in JSON, its
+// text here. Objects, lists and null are refused. It is written as a string.
+type Scalar string
+
+// UnmarshalJSON takes a string, a number or a boolean.
+func (s *Scalar) UnmarshalJSON(b []byte) error {
+	b = bytes.TrimSpace(b)
+	switch {
+	case len(b) > 0 && b[0] == '"':
+		return json.Unmarshal(b, (*string)(s))
+	case len(b) > 0 && b[0] != '{' && b[0] != '[' && b[0] != 'n':
+		*s = Scalar(b)
+		return nil
+	}
+	return fmt.Errorf("a parameter is a string, a number or a boolean, not %.20s", b)
+}
