@@ -1,0 +1,125 @@
+package dispatch
+
+import (
+	"context"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+)
+
+// change applies a committed change of a record; when it returns, the very next
+// decision uses it. While the database is away the reload brings it.
+func (l *Loop) change(ctx context.Context, apply func(d *core.Dispatch, now fleet.Time, out *core.Effects)) error {
+	applied := make(chan struct{})
+	ev := event{
+		apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) { apply(d, now, out); close(applied) },
+		doubt: func() { close(applied) },
+	}
+	if !l.post(ctx, ev) {
+		return stoppedOr(ctx)
+	}
+	select {
+	case <-applied:
+		return nil
+	case <-l.done:
+		return errStopping
+	}
+}
+
+// PutNode takes a created or changed record.
+func (l *Loop) PutNode(ctx context.Context, record fleet.NodeRecord) error {
+	return l.change(ctx, func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.PutNode(now, record, out) })
+}
+
+// RevokeNode ends a node's session and its work; its credential is gone already.
+func (l *Loop) RevokeNode(ctx context.Context, node, reason string) error {
+	return l.change(ctx, func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.RevokeNode(now, node, reason, out) })
+}
+
+// PutApp takes a created or changed app with its bindings.
+func (l *Loop) PutApp(ctx context.Context, app fleet.App) error {
+	return l.change(ctx, func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.PutApp(now, app, out) })
+}
+
+// PutPool takes a created or changed pool.
+func (l *Loop) PutPool(ctx context.Context, pool fleet.Pool) error {
+	return l.change(ctx, func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.PutPool(now, pool, out) })
+}
+
+// Hello opens a session: its epoch is given to register before anything can be
+// sent to it, and the welcome follows when the epoch is committed. While the
+// database is away it is refused (unavailable): the node dials again.
+func (l *Loop) Hello(ctx context.Context, hello core.HelloEvent, register func(epoch int64)) (int64, error) {
+	return ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, out *core.Effects, answer func(int64, error)) {
+		epoch := d.Hello(now, hello, out)
+		register(epoch)
+		answer(epoch, nil)
+	})
+}
+
+// tell posts an event of a session; it blocks for backpressure only.
+func (l *Loop) tell(ev event) { l.post(context.Background(), ev) }
+
+// Heartbeat says what is true of the node now. While the picture is in doubt it
+// renews the lease and is acknowledged without orders.
+func (l *Loop) Heartbeat(node string, epoch int64, hb core.HeartbeatEvent) {
+	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
+		if l.inDoubt {
+			d.Alive(now, node, epoch)
+			out.Sends = append(out.Sends, core.Send{
+				Kind: core.SendHeartbeatAck, Node: node, Epoch: epoch, Ack: &core.HeartbeatAck{OK: true},
+			})
+			return
+		}
+		d.Heartbeat(now, node, epoch, hb, out)
+	}})
+}
+
+// Alive renews the lease: any frame does.
+func (l *Loop) Alive(node string, epoch int64) {
+	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, _ *core.Effects) { d.Alive(now, node, epoch) }})
+}
+
+// Accept answers an offer.
+func (l *Loop) Accept(node string, epoch int64, attempt core.Attempt) {
+	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.Accept(now, node, epoch, attempt, out) }})
+}
+
+// Decline answers an offer that the node can't take.
+func (l *Loop) Decline(node string, epoch int64, attempt core.Attempt, reason string) {
+	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
+		d.Decline(now, node, epoch, attempt, reason, out)
+	}})
+}
+
+// Progress is latest-wins and never written.
+func (l *Loop) Progress(node string, epoch int64, attempt core.Attempt, percent int32) {
+	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
+		d.Progress(now, node, epoch, attempt, percent, out)
+	}})
+}
+
+// Result ends an attempt; its acknowledgement follows the commit. While the
+// database is away it gets none: the node keeps it and sends it again.
+func (l *Loop) Result(node string, epoch int64, attempt core.Attempt, result *fleet.Result) {
+	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
+		d.Result(now, node, epoch, attempt, result, out)
+	}})
+}
+
+// Goodbye is a planned end of a session; kind left frees the node's id.
+func (l *Loop) Goodbye(node string, epoch int64, kind string) {
+	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.Goodbye(now, node, epoch, kind, out) }})
+}
+
+// Closed tells that a session's connection is gone.
+func (l *Loop) Closed(node string, epoch int64) {
+	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
+		d.SessionClosed(now, node, epoch, out)
+	}})
+}
+
+// Audit records a security event that a session saw.
+func (l *Loop) Audit(note core.AuditNote) {
+	l.tell(event{apply: func(_ *core.Dispatch, _ fleet.Time, out *core.Effects) { out.Audits = append(out.Audits, note) }})
+}

@@ -1,0 +1,216 @@
+package dispatch
+
+import (
+	"context"
+	"time"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/shared/ids"
+)
+
+// Submit decides about new jobs and returns when they are committed. The answer
+// has one entry a job, in their order. An error means that no job is known to
+// have been taken (code unavailable).
+func (l *Loop) Submit(ctx context.Context, jobs []core.JobInsert) ([]core.Submitted, error) {
+	return ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, out *core.Effects, answer func([]core.Submitted, error)) {
+		s := &submission{loop: l, answers: make([]core.Submitted, len(jobs)), answer: answer}
+		for i := range jobs {
+			jobs[i].At = now
+			s.answers[i].ID = jobs[i].Spec.ID
+			d.Submit(now, jobs[i], out)
+		}
+		s.open = len(jobs)
+		l.onCommit(s.settle)
+	})
+}
+
+// submission waits for its jobs' commits. A job whose assignment the database
+// refused is inserted again by the core, and waits for that batch.
+type submission struct {
+	loop    *Loop
+	answers []core.Submitted
+	settled []bool
+	open    int
+	answer  func([]core.Submitted, error)
+}
+
+func (s *submission) settle(o *outcome) {
+	if o.err != nil {
+		s.answer(nil, o.err)
+		return
+	}
+	if s.settled == nil {
+		s.settled = make([]bool, len(s.answers))
+	}
+	rows := insertedRows(&o.batch.effects, len(s.answers))
+	for i := range s.answers {
+		if s.settled[i] {
+			continue
+		}
+		why, refused := o.refused[s.answers[i].ID]
+		if refused && why == core.RefusedAssignment {
+			continue
+		}
+		s.settled[i] = true
+		s.open--
+		if refused {
+			s.answers[i].Refused = &why
+		} else if row, ok := rows(s.answers[i].ID); ok {
+			s.answers[i].Row = row
+		}
+	}
+	if s.open > 0 {
+		s.loop.onCommit(s.settle)
+		return
+	}
+	s.answer(s.answers, nil)
+}
+
+// insertedRows finds the rows of a batch's inserts: by scan for a single job,
+// by a map for many.
+func insertedRows(e *core.Effects, wanted int) func(ids.JobID) (core.JobRow, bool) {
+	if wanted == 1 {
+		return func(id ids.JobID) (core.JobRow, bool) {
+			for i := range e.Inserts {
+				if e.Inserts[i].Spec.ID == id {
+					return e.Inserts[i].Row, true
+				}
+			}
+			return core.JobRow{}, false
+		}
+	}
+	byID := make(map[ids.JobID]int, len(e.Inserts))
+	for i := range e.Inserts {
+		byID[e.Inserts[i].Spec.ID] = i
+	}
+	return func(id ids.JobID) (core.JobRow, bool) {
+		i, ok := byID[id]
+		if !ok {
+			return core.JobRow{}, false
+		}
+		return e.Inserts[i].Row, true
+	}
+}
+
+// Cancel asks for a job's end, on behalf of actor, and returns its state after
+// the commit: canceled, or canceling until its node has stopped it within the
+// grace (milliseconds; 0: the default). A job that is not open is not_found
+// here; its row says how it ended.
+func (l *Loop) Cancel(ctx context.Context, id ids.JobID, actor string, graceMs int64) (fleet.JobState, error) {
+	return ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, out *core.Effects, answer func(fleet.JobState, error)) {
+		state, open := d.Cancel(now, id, actor, graceMs, out)
+		if !open {
+			answer(0, fleet.Errorf(fleet.CodeNotFound, "the job has ended"))
+			return
+		}
+		l.afterJobCommit(func(err error) { answer(state, err) })
+	})
+}
+
+// afterJobCommit calls fn once everything that was decided up to now is
+// committed: the gathering batch, or when that is empty the one under way.
+func (l *Loop) afterJobCommit(fn func(err error)) {
+	settle := func(o *outcome) {
+		if o.err != nil {
+			fn(o.err)
+			return
+		}
+		fn(nil)
+	}
+	if !l.pending.effects.Durable() && l.inFlight != nil {
+		l.inFlight.after = append(l.inFlight.after, settle)
+		return
+	}
+	l.onCommit(settle)
+}
+
+// Wait returns nil once the job is terminal or was never open, or ctx's error.
+func (l *Loop) Wait(ctx context.Context, id ids.JobID) error {
+	ended := make(chan struct{})
+	registered := l.post(ctx, event{liveness: true, apply: func(d *core.Dispatch, _ fleet.Time, _ *core.Effects) {
+		if _, open := d.Job(id); !open && !l.inDoubt {
+			close(ended)
+			return
+		}
+		l.terminal[id] = append(l.terminal[id], ended)
+	}})
+	if !registered {
+		return stoppedOr(ctx)
+	}
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		l.forget(id, ended)
+		return ctx.Err()
+	case <-l.done:
+		return errStopping
+	}
+}
+
+// forget drops a waiter that gave up, so that long polls leave nothing behind.
+func (l *Loop) forget(id ids.JobID, ended chan struct{}) {
+	drop := func(*core.Dispatch, fleet.Time, *core.Effects) {
+		waiting := l.terminal[id]
+		for i := range waiting {
+			if waiting[i] == ended {
+				waiting[i] = waiting[len(waiting)-1]
+				l.terminal[id] = waiting[:len(waiting)-1]
+				break
+			}
+		}
+		if len(l.terminal[id]) == 0 {
+			delete(l.terminal, id)
+		}
+	}
+	l.post(context.Background(), event{liveness: true, apply: drop})
+}
+
+// LiveJob is an open job as memory has it: also whether it runs, and how far.
+// False: it is not open.
+func (l *Loop) LiveJob(ctx context.Context, id ids.JobID) (core.JobView, bool, error) {
+	views, err := l.LiveJobs(ctx, []ids.JobID{id})
+	view, ok := views[id]
+	return view, ok, err
+}
+
+// LiveJobs are those of the given jobs that are open.
+func (l *Loop) LiveJobs(ctx context.Context, wanted []ids.JobID) (map[ids.JobID]core.JobView, error) {
+	return ask(ctx, l, false, func(d *core.Dispatch, _ fleet.Time, _ *core.Effects, answer func(map[ids.JobID]core.JobView, error)) {
+		views := make(map[ids.JobID]core.JobView, len(wanted))
+		for _, id := range wanted {
+			if view, open := d.Job(id); open {
+				views[id] = view
+			}
+		}
+		answer(views, nil)
+	})
+}
+
+// Explain gives all reasons of every node for an open job, as they are now.
+func (l *Loop) Explain(ctx context.Context, id ids.JobID) (core.Explanation, bool, error) {
+	type explained struct {
+		explanation core.Explanation
+		open        bool
+	}
+	e, err := ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, _ *core.Effects, answer func(explained, error)) {
+		explanation, open := d.Explain(now, id)
+		answer(explained{explanation, open}, nil)
+	})
+	return e.explanation, e.open, err
+}
+
+// Fleet is the projection of nodes and pools that REST and consoles read. It is
+// immutable and shared until something visible changes.
+func (l *Loop) Fleet(ctx context.Context) (*core.FleetView, error) {
+	return ask(ctx, l, true, func(d *core.Dispatch, now fleet.Time, _ *core.Effects, answer func(*core.FleetView, error)) {
+		if l.view == nil || l.viewRev != d.Rev() {
+			l.view, l.viewRev = d.Fleet(now), d.Rev()
+		}
+		answer(l.view, nil)
+	})
+}
+
+// WallAt is the wall time of a moment of the core.
+func (l *Loop) WallAt(t fleet.Time) time.Time { return l.cfg.Clock.WallAt(t) }
