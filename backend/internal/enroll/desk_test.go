@@ -1,0 +1,296 @@
+package enroll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+)
+
+// ledger stands for the store: licenses and nodes by the sums of their secrets.
+// It writes down every argument, as a dump of the database would show them.
+type ledger struct {
+	nodes    map[Sum]fleet.NodeRecord
+	licenses map[Sum]record.License
+	put      []fleet.NodeRecord
+	lookups  int
+	seats    int
+	saw      strings.Builder
+	down     bool
+}
+
+func newLedger() *ledger {
+	return &ledger{nodes: map[Sum]fleet.NodeRecord{}, licenses: map[Sum]record.License{}}
+}
+
+var errMissing = fleet.Errorf(fleet.CodeNotFound, "no such row")
+
+func (l *ledger) NodeBySecret(_ context.Context, secret Sum) (fleet.NodeRecord, error) {
+	l.lookups++
+	fmt.Fprintf(&l.saw, "%x\n", secret)
+	if l.down {
+		return fleet.NodeRecord{}, fleet.Errorf(fleet.CodeUnavailable, "the database is away")
+	}
+	node, ok := l.nodes[secret]
+	if !ok {
+		return fleet.NodeRecord{}, errMissing
+	}
+	return node, nil
+}
+
+func (l *ledger) LicenseBySum(_ context.Context, code Sum) (record.License, error) {
+	fmt.Fprintf(&l.saw, "%x\n", code)
+	license, ok := l.licenses[code]
+	if !ok {
+		return record.License{}, errMissing
+	}
+	return license, nil
+}
+
+func (l *ledger) License(_ context.Context, id string) (record.License, error) {
+	for _, license := range l.licenses {
+		if license.ID == id {
+			return license, nil
+		}
+	}
+	return record.License{}, errMissing
+}
+
+func (l *ledger) RegisterNode(_ context.Context, actor record.Actor, license, wish, role string, secret Sum, machine string) (record.Node, error) {
+	fmt.Fprintln(&l.saw, actor, license, wish, role, secret, machine)
+	l.seats++
+	node := fleet.NodeRecord{ID: wish, Owner: 7, Pool: fleet.OwnerPool(7), Role: role, License: license}
+	l.nodes[secret] = node
+	return record.Node{NodeRecord: node}, nil
+}
+
+func (l *ledger) PutNode(_ context.Context, node fleet.NodeRecord) error {
+	l.put = append(l.put, node)
+	return nil
+}
+
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func newTestDesk(l *ledger) (*Desk, *clock) {
+	c := &clock{at: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}
+	return NewDesk(l, l, slog.New(slog.DiscardHandler), c.now), c
+}
+
+func code(err error) fleet.Code {
+	var known *fleet.Error
+	if errors.As(err, &known) {
+		return known.Code
+	}
+	return ""
+}
+
+var home = netip.MustParseAddr("198.51.100.7")
+
+func withLicense(l *ledger, roles ...string) Secret {
+	c := NewLicenseCode()
+	l.licenses[c.Sum] = record.License{ID: "lic-1", User: 7, Roles: roles, Nodes: 10, MaxSlots: 8}
+	return c
+}
+
+func TestRegister_FirstTakesASeatAndALostAnswerDoesNot(t *testing.T) {
+	l := newLedger()
+	desk, _ := newTestDesk(l)
+	license, secret := withLicense(l, "worker", "edge"), NewNodeSecret()
+	shown := Presented{Kind: KindLicense, Secret: secret.Sum, License: license.Sum}
+	for range 3 {
+		c, err := desk.Identify(t.Context(), shown, home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := desk.Register(t.Context(), c, Claim{NodeID: "ams-1", Role: "edge", Capacity: fleet.Vector{Slots: 60}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Node.ID != "ams-1" || r.Node.Pool != "pool-7" || r.Node.Role != "edge" || r.IgnoredRole != "" {
+			t.Errorf("registered %+v", r)
+		}
+		if r.Capacity.Slots != 8 {
+			t.Errorf("60 claimed slots became %d, want the license's 8", r.Capacity.Slots)
+		}
+	}
+	if l.seats != 1 || len(l.put) != 3 {
+		t.Errorf("seats %d (want 1), told the loop %d times (want 3)", l.seats, len(l.put))
+	}
+}
+
+func TestRegister_TheRecordsRoleWins(t *testing.T) {
+	l := newLedger()
+	desk, _ := newTestDesk(l)
+	secret := NewNodeSecret()
+	l.nodes[secret.Sum] = fleet.NodeRecord{ID: "ams-1", Pool: "pool-7", Role: "edge"}
+	c, err := desk.Identify(t.Context(), Presented{Kind: KindNode, Secret: secret.Sum}, home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := desk.Register(t.Context(), c, Claim{NodeID: "other", Role: "origin", Capacity: fleet.Vector{Slots: 1000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Node.ID != "ams-1" || r.Node.Role != "edge" || r.IgnoredRole != "origin" || r.Capacity.Slots != fleet.MaxSlots {
+		t.Errorf("%+v", r)
+	}
+	if len(l.put) != 0 || l.seats != 0 {
+		t.Errorf("a known node was registered again: put %d, seats %d", len(l.put), l.seats)
+	}
+}
+
+func TestRegister_RefusesByLicense(t *testing.T) {
+	past := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	cases := []struct {
+		name    string
+		license record.License
+		role    string
+		want    fleet.Code
+	}{
+		{"revoked", record.License{Roles: []string{"edge"}, RevokedAt: &past}, "edge", fleet.CodeLicenseRefused},
+		{"expired", record.License{Roles: []string{"edge"}, ExpiresAt: &past}, "edge", fleet.CodeLicenseRefused},
+		{"role not in it", record.License{Roles: []string{"edge"}}, "origin", fleet.CodeLicenseRefused},
+		{"no roles", record.License{}, "", fleet.CodeLicenseRefused},
+	}
+	for _, c := range cases {
+		l := newLedger()
+		desk, _ := newTestDesk(l)
+		_, err := desk.Register(t.Context(), Credential{Kind: KindLicense, License: c.license}, Claim{Role: c.role})
+		if code(err) != c.want || l.seats != 0 {
+			t.Errorf("%s: %v, seats %d", c.name, err, l.seats)
+		}
+	}
+}
+
+func TestIdentify_SaysUnavailableAndCountsNothingWhenTheDatabaseIsAway(t *testing.T) {
+	l := newLedger()
+	l.down = true
+	desk, _ := newTestDesk(l)
+	_, err := desk.Identify(t.Context(), Presented{Kind: KindNode}, home)
+	if code(err) != fleet.CodeUnavailable || desk.Counts() != (Counts{}) {
+		t.Errorf("%v, %+v", err, desk.Counts())
+	}
+}
+
+// guess shows n wrong secrets from one address and returns the last error.
+func guess(t *testing.T, desk *Desk, from netip.Addr, n int) error {
+	t.Helper()
+	var err error
+	for range n {
+		if _, err = desk.Identify(t.Context(), Presented{Kind: KindNode, Secret: NewNodeSecret().Sum}, from); err == nil {
+			t.Fatal("a wrong secret was taken")
+		}
+	}
+	return err
+}
+
+func TestCase_N45_WrongSecretsAreHeldBackAndTheLiveNodeIsNot(t *testing.T) {
+	l := newLedger()
+	desk, clock := newTestDesk(l)
+	secret := NewNodeSecret()
+	l.nodes[secret.Sum] = fleet.NodeRecord{ID: "ams-1", Role: "edge"}
+	owner := Presented{Kind: KindNode, Secret: secret.Sum}
+	if _, err := desk.Identify(t.Context(), owner, home); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := guess(t, desk, home, attemptBurst); code(err) != fleet.CodeUnauthenticated {
+		t.Fatalf("within the allowance: %v", err)
+	}
+	before := l.lookups
+	var limited *LimitedError
+	if err := guess(t, desk, home, 100); !errors.As(err, &limited) || limited.RetryAfter <= 0 || limited.RetryAfter > attemptRefill {
+		t.Fatalf("past the allowance: %v", err)
+	}
+	if l.lookups != before {
+		t.Errorf("%d held-back secrets reached the database", l.lookups-before)
+	}
+	if got, want := desk.Counts(), (Counts{Wrong: attemptBurst, Limited: 100}); got != want {
+		t.Errorf("counts %+v, want %+v", got, want)
+	}
+
+	// The owner behind the same address, and everybody else, are as before.
+	if c, err := desk.Identify(t.Context(), owner, home); err != nil || c.Node.ID != "ams-1" {
+		t.Errorf("the live node's own secret: %+v, %v", c, err)
+	}
+	if err := guess(t, desk, netip.MustParseAddr("203.0.113.9"), 1); code(err) != fleet.CodeUnauthenticated {
+		t.Errorf("another address: %v", err)
+	}
+	clock.at = clock.at.Add(attemptRefill)
+	if err := guess(t, desk, home, 1); code(err) != fleet.CodeUnauthenticated {
+		t.Errorf("after the wait: %v", err)
+	}
+}
+
+func TestAttack_A45_PrefixesAreBoundedAndTheOldestGoesFirst(t *testing.T) {
+	a := newAttempts()
+	now := time.Unix(1e9, 0)
+	addr := func(i int) netip.Addr {
+		return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
+	}
+	for i := range maxPrefixes + 1000 {
+		a.failed(addr(i), now)
+	}
+	if n := a.prefixes.Len(); n != maxPrefixes {
+		t.Errorf("%d prefixes are kept, want %d", n, maxPrefixes)
+	}
+	if a.prefixes.Contains(prefixOf(addr(999))) || !a.prefixes.Contains(prefixOf(addr(1000))) {
+		t.Error("the oldest prefixes are not the ones that were forgotten")
+	}
+	for i := range maxGood + 10 {
+		a.succeeded(Sum{byte(i), byte(i >> 8), byte(i >> 16)})
+	}
+	if n := a.good.Len(); n != maxGood {
+		t.Errorf("%d good secrets are kept, want %d", n, maxGood)
+	}
+}
+
+func TestPrefixOf_IsOneCustomer(t *testing.T) {
+	for text, want := range map[string]string{
+		"198.51.100.7": "198.51.100.7/32", "::ffff:198.51.100.7": "198.51.100.7/32",
+		"2001:db8:1:2:3::4": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64",
+	} {
+		if got := prefixOf(netip.MustParseAddr(text)).String(); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	if prefixOf(netip.Addr{}).IsValid() {
+		t.Error("no address has a prefix")
+	}
+}
+
+func TestAttack_A38_SecretsAreLookedUpBySumAlone(t *testing.T) {
+	l := newLedger()
+	desk, _ := newTestDesk(l)
+	license, secret := withLicense(l, "edge"), NewNodeSecret()
+	p, err := Present(headers("Authorization", "License "+license.Text, "Rockpool-Node-Secret", secret.Text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := desk.Identify(t.Context(), p, home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := desk.Register(t.Context(), c, Claim{NodeID: "ams-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := l.saw.String() + fmt.Sprintf("%+v %+v %+v", p, c, r)
+	for _, s := range []Secret{license, secret} {
+		if strings.Contains(seen, s.Text) {
+			t.Errorf("a secret's text went past the shape check")
+		}
+	}
+	if !strings.Contains(l.saw.String(), fmt.Sprintf("%x", secret.Sum)) {
+		t.Error("the look-up is not by the SHA-256 of the secret")
+	}
+}

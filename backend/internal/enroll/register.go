@@ -1,0 +1,128 @@
+package enroll
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+)
+
+// Claim is what a hello asks for. Nothing of it is believed: the record decides.
+type Claim struct {
+	NodeID    string // wish, heard at a first registration only
+	Role      string // empty: whatever the record or license gives
+	MachineID string // shown, never an authority
+	Capacity  fleet.Vector
+	Address   string
+}
+
+// Registered is the record that a session works under.
+type Registered struct {
+	Node     fleet.NodeRecord
+	Capacity fleet.Vector // the claim, clamped to the license and to fleet.MaxSlots
+	// IgnoredRole is a claimed role that the record did not have, or empty.
+	IgnoredRole string
+}
+
+// Register gives the credential's node, and makes it first where a license lets
+// it: in pool-<license's user>, with a role of the license. Errors are
+// *fleet.Error: license_refused, license_limit, node_id_taken, unavailable.
+func (d *Desk) Register(ctx context.Context, c Credential, claim Claim) (Registered, error) {
+	node := c.Node
+	if !c.Known {
+		made, err := d.newNode(ctx, c, claim)
+		if err != nil {
+			return Registered{}, err
+		}
+		node = made.NodeRecord
+	}
+	// A node of a lost answer may be in the store and not yet in the loop.
+	if c.Kind == KindLicense {
+		if err := d.loop.PutNode(ctx, node); err != nil {
+			return Registered{}, fmt.Errorf("make node %s known to the dispatch loop: %w", node.ID, err)
+		}
+	}
+	d.attempts.succeeded(c.Secret)
+	return d.settle(ctx, node, claim)
+}
+
+func (d *Desk) newNode(ctx context.Context, c Credential, claim Claim) (record.Node, error) {
+	if err := d.usable(c.License); err != nil {
+		return record.Node{}, err
+	}
+	role, err := chooseRole(c.License, claim.Role)
+	if err != nil {
+		return record.Node{}, err
+	}
+	actor := record.Actor{Subject: "license:" + c.License.ID, Address: claim.Address}
+	node, err := d.store.RegisterNode(ctx, actor, c.License.ID, claim.NodeID, role, c.Secret, claim.MachineID)
+	if err != nil {
+		return record.Node{}, fmt.Errorf("register a node: %w", err)
+	}
+	d.log.Info("node registered", "node", node.ID, "license", c.License.ID, "pool", node.Pool, "role", node.Role)
+	return node, nil
+}
+
+// usable spares the database a transaction that can't succeed; the store checks
+// again under the license's lock.
+func (d *Desk) usable(l record.License) error {
+	switch {
+	case l.RevokedAt != nil:
+		return fleet.Errorf(fleet.CodeLicenseRefused, "the license was revoked")
+	case l.ExpiresAt != nil && !d.now().Before(*l.ExpiresAt):
+		return fleet.Errorf(fleet.CodeLicenseRefused, "the license has expired")
+	}
+	return nil
+}
+
+func chooseRole(l record.License, claimed string) (string, error) {
+	if len(l.Roles) == 0 {
+		return "", fleet.Errorf(fleet.CodeLicenseRefused, "the license brings no role")
+	}
+	if claimed == "" {
+		return l.Roles[0], nil
+	}
+	if !slices.Contains(l.Roles, claimed) {
+		return "", fleet.Errorf(fleet.CodeLicenseRefused, fmt.Sprintf("the license does not bring the role %q: use one of %q", claimed, l.Roles))
+	}
+	return claimed, nil
+}
+
+// settle drops and clamps what the record does not give.
+func (d *Desk) settle(ctx context.Context, node fleet.NodeRecord, claim Claim) (Registered, error) {
+	most, err := d.slotsOf(ctx, node.License)
+	if err != nil {
+		return Registered{}, err
+	}
+	r := Registered{Node: node, Capacity: claim.Capacity}
+	if r.Capacity.Slots > most {
+		d.log.Warn("claimed slots clamped", "node", node.ID, "claimed", claim.Capacity.Slots, "slots", most)
+		r.Capacity.Slots = most
+	}
+	if claim.Role != "" && claim.Role != node.Role {
+		r.IgnoredRole = claim.Role
+	}
+	return r, nil
+}
+
+// slotsOf is the most slots that a node of this license may bring.
+func (d *Desk) slotsOf(ctx context.Context, license string) (int64, error) {
+	if license == "" {
+		return fleet.MaxSlots, nil
+	}
+	if most, ok := d.maxSlots.Get(license); ok {
+		return most, nil
+	}
+	l, err := d.store.License(ctx, license)
+	if err != nil {
+		return 0, fmt.Errorf("read license %s: %w", license, err)
+	}
+	most := int64(fleet.MaxSlots)
+	if l.MaxSlots > 0 {
+		most = min(most, l.MaxSlots)
+	}
+	d.maxSlots.Add(license, most)
+	return most, nil
+}
