@@ -1,0 +1,59 @@
+package access
+
+import (
+	"net/netip"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
+)
+
+// Limiter is a token bucket per address prefix, in bounded memory: it forgets
+// the least recently seen prefix and never clears all. Safe for concurrent use.
+type Limiter struct {
+	buckets *lru.Cache[netip.Prefix, *rate.Limiter]
+	every   time.Duration
+	burst   int
+	now     func() time.Time
+}
+
+// NewLimiter lets burst through at once and then one each `every`, remembering
+// at most `size` (>= 1) prefixes.
+func NewLimiter(burst int, every time.Duration, size int, now func() time.Time) *Limiter {
+	buckets, _ := lru.New[netip.Prefix, *rate.Limiter](size) // fails on a size below 1 only
+	return &Limiter{buckets: buckets, every: every, burst: burst, now: now}
+}
+
+// Wait says how long the address has to wait; 0: not at all. It takes nothing.
+func (l *Limiter) Wait(from netip.Addr) time.Duration {
+	bucket, known := l.buckets.Get(prefixOf(from))
+	if !known {
+		return 0
+	}
+	short := 1 - bucket.TokensAt(l.now())
+	if short <= 0 {
+		return 0
+	}
+	return time.Duration(short * float64(l.every))
+}
+
+// Take counts one attempt against the address.
+func (l *Limiter) Take(from netip.Addr) {
+	fresh := rate.NewLimiter(rate.Every(l.every), l.burst)
+	bucket, known, _ := l.buckets.PeekOrAdd(prefixOf(from), fresh)
+	if !known {
+		bucket = fresh
+	}
+	bucket.AllowN(l.now(), 1)
+}
+
+// prefixOf is what one customer of a provider is given: an IPv4 address or a /64.
+func prefixOf(addr netip.Addr) netip.Prefix {
+	addr = addr.Unmap()
+	bits := addr.BitLen()
+	if addr.Is6() {
+		bits = 64
+	}
+	prefix, _ := addr.WithZone("").Prefix(bits) // fails on a length out of range only
+	return prefix
+}

@@ -1,0 +1,70 @@
+package access
+
+import (
+	"slices"
+	"strconv"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+)
+
+// Kind of a principal, told by the kind of its credential.
+type Kind uint8
+
+// Anonymous brought no credential, a user an API token, a node its secret.
+const (
+	Anonymous Kind = iota
+	ByToken
+	ByNodeSecret
+)
+
+// Principal is who asks. Only the fields of its kind are set.
+type Principal struct {
+	Kind  Kind
+	User  record.User
+	Token record.Token
+	Node  fleet.NodeRecord
+}
+
+// Subjects of the rules that speak for the principal, as its record has them now.
+func (p *Principal) Subjects() []string {
+	switch p.Kind {
+	case ByToken:
+		subjects := make([]string, 0, len(p.User.Roles))
+		for _, role := range p.User.Roles {
+			if slices.Contains(Roles(), role) {
+				subjects = append(subjects, "role:"+role)
+			}
+		}
+		return subjects
+	case ByNodeSecret:
+		return []string{SubjectNode}
+	}
+	return []string{SubjectAnonymous}
+}
+
+// Subject is the principal's own name, for audit entries and logs.
+func (p *Principal) Subject() string {
+	switch p.Kind {
+	case ByToken:
+		return "u:" + strconv.FormatInt(p.User.ID, 10)
+	case ByNodeSecret:
+		return "node:" + p.Node.ID
+	}
+	return "anonymous"
+}
+
+// ScopeRead narrows a token to reading.
+const ScopeRead = "read"
+
+// TokenScopes lists what a token may be narrowed to.
+func TokenScopes() []string { return []string{ScopeRead} }
+
+// TokenAllows reports whether the token's own scopes let the action through: no
+// scopes let everything that the user may; a scope of a later release lets nothing.
+func (p *Principal) TokenAllows(action string) bool {
+	if p.Kind != ByToken || len(p.Token.Scopes) == 0 {
+		return true
+	}
+	return slices.Contains(p.Token.Scopes, ScopeRead) && action == "read"
+}

@@ -1,0 +1,8 @@
+// Package artifact keeps files addressed by their content: an upload is written
+// aside, summed on the way, synced and only then renamed to its digest, so that
+// a name never stands for other bytes, whatever crashes. Who owns a file is the
+// database's business.
+//
+//	<root>/incoming/upload-*         being written; emptied at start
+//	<root>/sha256/ab/ab34…           finished
+package artifact
