@@ -17,7 +17,9 @@ import (
 // results and welcomes come out of Committed. Sends may go out at once.
 //
 // Within one uncommitted Effects a job appears at most once: a later step of the
-// same job rewrites the entry that is there.
+// same job rewrites the entry that is there. The driver begins each batch with
+// a zero Effects or one that was Reset, and hands that one value to events until
+// it commits it.
 type Effects struct {
 	Inserts      []JobInsert
 	Updates      []JobUpdate
@@ -32,6 +34,22 @@ type Effects struct {
 	// Reload asks the driver to load everything anew from the database: memory
 	// was shown to differ from it.
 	Reload bool
+
+	gen  uint64 // the core's own number of this batch; 0: not seen yet
+	acks []Send // answers to results, sent when the batch is committed
+}
+
+// Reset empties e for the next batch and keeps its memory.
+func (e *Effects) Reset() {
+	clear(e.Inserts)
+	clear(e.Updates)
+	clear(e.Attempts)
+	clear(e.Sends)
+	*e = Effects{
+		Inserts: e.Inserts[:0], Updates: e.Updates[:0], Attempts: e.Attempts[:0], Reservations: e.Reservations[:0],
+		Fallbacks: e.Fallbacks[:0], Sessions: e.Sessions[:0], Audits: e.Audits[:0],
+		Sends: e.Sends[:0], Recalls: e.Recalls[:0], acks: e.acks[:0],
+	}
 }
 
 // Durable reports whether there is anything to commit.

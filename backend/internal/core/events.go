@@ -1,0 +1,74 @@
+package core
+
+import (
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/shared/ids"
+)
+
+// Phase is how far an attempt is on its node, as the node says.
+type Phase uint8
+
+// Accepted attempts wait for start; stopping ones were told to end.
+const (
+	PhaseAccepted Phase = iota
+	PhaseRunning
+	PhaseStopping
+)
+
+// Running is one attempt that a node says it has.
+type Running struct {
+	Job     ids.JobID
+	Attempt int32
+	Phase   Phase
+	Percent int32 // 0..100
+}
+
+// HelloEvent is a node's hello, authenticated, validated and clamped.
+type HelloEvent struct {
+	Node    string
+	Report  *fleet.NodeReport
+	Running []Running
+	Spooled int64 // results that the node has not been able to hand in
+}
+
+// HeartbeatEvent is what a node says of itself, latest wins.
+type HeartbeatEvent struct {
+	Accepting     bool
+	Reason        string // why it does not accept
+	Running       []Running
+	Spooled       int64
+	Healthy       bool
+	HealthReasons []string
+	LoadMilli     int64 // load average x 1000
+	MemoryMiB     int64 // free
+}
+
+// Kinds of goodbye. Left frees the node's work at once; after the others the
+// node is expected back.
+const (
+	GoodbyeStop    = "stop"
+	GoodbyeUpgrade = "upgrade"
+	GoodbyeLeft    = "left"
+)
+
+// Details of a SendClose; the session maps them to its close codes.
+const (
+	CloseSuperseded = "superseded by a newer session of this node" // code conflict
+	CloseRevoked    = "revoked"                                    // code forbidden
+	CloseLost       = "lease lost: register again"                 // code unavailable
+)
+
+// Actions of the audit notes that the core writes.
+const (
+	AuditResultFenced   = "result_fenced"    // a stale attempt, or over a superseded session
+	AuditResultNotYours = "result_not_yours" // the attempt belongs to another node
+	AuditAcceptNotYours = "accept_not_yours"
+	AuditResultConflict = "result_conflict" // another body for a result that is stored
+)
+
+// Submitted is the committed outcome of one submitted job.
+type Submitted struct {
+	ID      ids.JobID
+	Row     JobRow
+	Refused *RefusedWhy // nil: stored
+}

@@ -1,0 +1,92 @@
+package core
+
+import (
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/shared/ids"
+)
+
+// JobView is an open job as it is now, with what lives in memory only.
+type JobView struct {
+	ID        ids.JobID
+	State     fleet.JobState // running too
+	Cause     fleet.Cause
+	Attempt   int32
+	Node      string // of the current attempt
+	Pool      string // of the node when the attempt was assigned
+	Fallback  bool
+	Percent   int32
+	StartedAt fleet.Time      // of the current attempt; 0: not started
+	Decision  *fleet.Decision // of a waiting job: as it would be decided now
+}
+
+// NodeView is a node as it is now.
+type NodeView struct {
+	Record        fleet.NodeRecord
+	Lease         fleet.LeaseState
+	LastSeen      fleet.Time // 0: never since this process began
+	SessionOpen   bool
+	Accepting     bool
+	AcceptReason  string // why it does not accept
+	Healthy       bool
+	HealthReasons []string
+	Reasons       []fleet.Reason // why it gets no new work whatever is asked; empty: it may
+	Reserved      fleet.Vector
+	Free          fleet.Vector
+	Running       []Running // attempts that the control plane holds there, by job
+	Spooled       int64
+	LoadMilli     int64
+	MemoryMiB     int64
+}
+
+// PoolView is a pool with its sums.
+type PoolView struct {
+	Pool fleet.Pool
+	// Nodes by lease state; Held counts those with a hold, whatever their lease.
+	Nodes     int32
+	Ready     int32
+	Suspect   int32
+	Lost      int32
+	Left      int32
+	New       int32
+	Held      int32
+	Unhealthy int32 // ready, but unhealthy or not accepting
+	// Slots of all nodes; of those Free can take work now, OutOfUse belong to
+	// nodes that get no new work.
+	SlotsTotal int64
+	SlotsFree  int64
+	OutOfUse   int64
+	Queued     int64 // jobs that wait for this pool first
+	Running    int64 // attempts held on its nodes
+}
+
+// FleetView is the fleet at one moment; nobody changes it afterwards.
+type FleetView struct {
+	Nodes []NodeView // by id
+	Pools []PoolView // by id
+	At    fleet.Time
+	Rev   uint64
+}
+
+// NodeReasons is one node's part of an explanation: every reason that applies,
+// in their order; none: it could take the work.
+type NodeReasons struct {
+	Node      string
+	Pool      string
+	Reasons   []fleet.Reason
+	FreeSlots int64
+}
+
+// Explanation is an open job with all reasons of every node of its pools now.
+type Explanation struct {
+	Job   JobView
+	Now   fleet.Decision // what would be decided now, without effect
+	Nodes []NodeReasons  // in the order of the pools, then by id
+}
+
+// Totals are sums over the whole fleet, for checks.
+type Totals struct {
+	Jobs     int   // open jobs
+	Waiting  int   // of them queued
+	Held     int   // of them with a reservation
+	Reserved int64 // slots
+}
