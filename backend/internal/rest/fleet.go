@@ -17,31 +17,31 @@ type Hold struct {
 
 // Node is a node's record and what the control plane sees of it now.
 type Node struct {
-	ID            string      `json:"id"`
-	Owner         *string     `json:"owner"` // user id; null: none
-	Pool          string      `json:"pool"`
-	Role          string      `json:"role"`
-	Region        string      `json:"region,omitempty"`
-	Lease         string      `json:"lease"` // new, ready, suspect, lost, left
-	Healthy       bool        `json:"healthy"`
-	HealthReasons []string    `json:"healthReasons,omitempty"`
-	Holds         []Hold      `json:"holds"`
-	Capacity      Capacity    `json:"capacity"`
-	Reserved      Capacity    `json:"reserved"`
-	Running       int         `json:"running"` // attempts that it holds
-	Backend       string      `json:"backend,omitempty"`
-	Runners       []string    `json:"runners"`
-	Epoch         int64       `json:"epoch"`
-	License       string      `json:"license,omitempty"`
-	AgentVersion  string      `json:"agentVersion,omitempty"`
-	OS            string      `json:"os,omitempty"`
-	Arch          string      `json:"arch,omitempty"`
-	Address       string      `json:"address,omitempty"` // of its newest session's peer
-	Endpoints     [][2]string `json:"endpoints,omitempty"`
-	Labels        [][2]string `json:"labels,omitempty"`
-	CreatedAt     Time        `json:"createdAt"`
-	LastSeenAt    *Time       `json:"lastSeenAt,omitempty"`
-	Version       int64       `json:"version"` // ETag, If-Match
+	ID            string   `json:"id"`
+	Owner         *string  `json:"owner"` // user id; null: none
+	Pool          string   `json:"pool"`
+	Role          string   `json:"role"`
+	Region        string   `json:"region,omitempty"`
+	Lease         string   `json:"lease"` // new, ready, suspect, lost, left
+	Healthy       bool     `json:"healthy"`
+	HealthReasons []string `json:"healthReasons,omitempty"`
+	Holds         []Hold   `json:"holds"`
+	Capacity      Capacity `json:"capacity"`
+	Reserved      Capacity `json:"reserved"`
+	Running       int      `json:"running"` // attempts that it holds
+	Backend       string   `json:"backend,omitempty"`
+	Runners       []string `json:"runners"`
+	Epoch         int64    `json:"epoch"`
+	License       string   `json:"license,omitempty"`
+	AgentVersion  string   `json:"agentVersion,omitempty"`
+	OS            string   `json:"os,omitempty"`
+	Arch          string   `json:"arch,omitempty"`
+	Address       string   `json:"address,omitempty"` // of its newest session's peer
+	Endpoints     []Pair   `json:"endpoints,omitempty"`
+	Labels        []Pair   `json:"labels,omitempty"`
+	CreatedAt     Time     `json:"createdAt"`
+	LastSeenAt    *Time    `json:"lastSeenAt,omitempty"`
+	Version       int64    `json:"version"` // ETag, If-Match
 }
 
 // MoveRequest is the body of PUT /v1/admin/nodes/{id}/pool.

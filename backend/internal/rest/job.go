@@ -18,7 +18,7 @@ type JobRequest struct {
 	OnNodeLost    string            `json:"onNodeLost,omitempty"`    // requeue, fail
 	WhenExhausted string            `json:"whenExhausted,omitempty"` // wait, fail
 	RunTimeout    *Duration         `json:"runTimeout,omitempty"`    // none
-	Labels        [][2]string       `json:"labels,omitempty"`
+	Labels        []Pair            `json:"labels,omitempty"`
 
 	// Known names that this release takes only as null.
 	QueueTimeout json.RawMessage `json:"queueTimeout,omitempty"`
@@ -78,7 +78,7 @@ type Job struct {
 	ExitCode   *int64            `json:"exitCode,omitempty"`
 	Output     json.RawMessage   `json:"output,omitempty"`
 	Outputs    map[string]string `json:"outputs,omitempty"` // name to digest
-	Labels     [][2]string       `json:"labels,omitempty"`
+	Labels     []Pair            `json:"labels,omitempty"`
 	Links      JobLinks          `json:"links"`
 }
 

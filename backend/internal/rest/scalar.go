@@ -92,3 +92,16 @@ func (s *Scalar) UnmarshalJSON(b []byte) error {
 	}
 	return fmt.Errorf("a parameter is a string, a number or a boolean, not %.20s", b)
 }
+
+// Pair is a name and a value, written as a list of two: ["build", "812"].
+type Pair [2]string
+
+// UnmarshalJSON takes a list of exactly two strings.
+func (p *Pair) UnmarshalJSON(b []byte) error {
+	var list []*string
+	if err := json.Unmarshal(b, &list); err != nil || len(list) != 2 || list[0] == nil || list[1] == nil {
+		return fmt.Errorf(`a label is a list of two strings, such as ["build", "812"], not %.40s`, b)
+	}
+	*p = Pair{*list[0], *list[1]}
+	return nil
+}
