@@ -56,8 +56,8 @@ const headlessLimit = time.Second
 
 // clearRemains makes way for a new postmaster. We hold the folder's lock, so any
 // process of this cluster is an orphan of a server that was killed: it is stopped.
-// Only when none lives may a lock file that names a living process go: that process
-// is a stranger with a reused id, or a zombie. (With a backend still alive the file
+// Only when none lives may a lock file go that is empty (a power cut) or names a
+// living process: that is a stranger with a reused id, or a zombie. (With a backend still alive the file
 // is what keeps a second postmaster off the data.)
 func (s *Server) clearRemains(ctx context.Context) error {
 	for _, stage := range orphanStages {
@@ -112,8 +112,8 @@ func (s *Server) signalOrphans(pids []int, sig syscall.Signal, all bool) int {
 // nothing of this cluster lives. One that names a dead process it clears itself.
 func (s *Server) removeStaleLocks() error {
 	lock, err := readPIDFile(s.folder.cluster)
-	if err == nil && processExists(lock.pid) {
-		s.logger.Warn("removing postmaster.pid: it names a process that is not this cluster's", keyPID, lock.pid)
+	if err == nil && (lock.pid == 0 || processExists(lock.pid)) {
+		s.logger.Warn("removing postmaster.pid: it names no process of this cluster", keyPID, lock.pid)
 		err = os.Remove(pidPath(s.folder.cluster))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
