@@ -1,0 +1,104 @@
+package record
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"rockpool/backend/internal/core/fleet"
+)
+
+// TimeFormat is how times stand in JSON: RFC 3339 in UTC with milliseconds.
+const TimeFormat = "2006-01-02T15:04:05.000Z"
+
+// AppendSpec appends what was asked for as JSON, in the shape of fleet.JobSpec's
+// tags, so that json.Unmarshal reads it. It runs once per job on the hot path,
+// which is why it is written out.
+func AppendSpec(b []byte, s *fleet.JobSpec) []byte {
+	b = appendText(append(b, `{"role":`...), s.Role)
+	b = appendText(append(b, `,"runner":`...), s.Runner)
+	b = appendLabels(b, `,"params":[`, s.Params)
+	if len(s.Inputs) > 0 {
+		b = appendInputs(append(b, `,"inputs":[`...), s.Inputs)
+	}
+	b = appendVector(append(b, `,"demands":`...), &s.Demands)
+	if s.Backend != "" {
+		b = appendText(append(b, `,"backend":`...), s.Backend)
+	}
+	if s.Region != "" {
+		b = appendText(append(b, `,"region":`...), s.Region)
+	}
+	b = strconv.AppendInt(append(b, `,"priority":`...), int64(s.Priority), 10)
+	b = strconv.AppendInt(append(b, `,"maxAttempts":`...), int64(s.MaxAttempts), 10)
+	b = appendText(append(b, `,"onNodeLost":`...), string(s.OnNodeLost))
+	b = appendText(append(b, `,"whenExhausted":`...), string(s.WhenExhausted))
+	if s.RunTimeoutMs != 0 {
+		b = strconv.AppendInt(append(b, `,"runTimeoutMs":`...), s.RunTimeoutMs, 10)
+	}
+	b = appendLabels(b, `,"labels":[`, s.Labels)
+	return append(b, '}')
+}
+
+func appendInputs(b []byte, inputs []fleet.Input) []byte {
+	for i, in := range inputs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendText(append(b, `{"name":`...), in.Name)
+		b = appendText(append(b, `,"digest":`...), in.Digest)
+		b = strconv.AppendInt(append(b, `,"size":`...), in.Size, 10)
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}
+
+// appendLabels appends nothing for no labels: the key goes with them.
+func appendLabels(b []byte, key string, labels []fleet.Label) []byte {
+	if len(labels) == 0 {
+		return b
+	}
+	b = append(b, key...)
+	for i, l := range labels {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendText(append(b, `{"name":`...), l.Name)
+		b = appendText(append(b, `,"value":`...), l.Value)
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}
+
+func appendVector(b []byte, v *fleet.Vector) []byte {
+	b = strconv.AppendInt(append(b, `{"slots":`...), v.Slots, 10)
+	b = appendQuantities(b, `,"resources":[`, v.Resources)
+	b = appendQuantities(b, `,"memory":[`, v.Memory)
+	return append(b, '}')
+}
+
+func appendQuantities(b []byte, key string, qs []fleet.Quantity) []byte {
+	if len(qs) == 0 {
+		return b
+	}
+	b = append(b, key...)
+	for i, q := range qs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendText(append(b, `{"name":`...), q.Name)
+		b = strconv.AppendInt(append(b, `,"amount":`...), q.Amount, 10)
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}
+
+// appendText appends a JSON string. Names are plain ASCII nearly always.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			quoted, _ := json.Marshal(s) // a string always has a JSON form
+			return append(b, quoted...)
+		}
+	}
+	b = append(append(b, '"'), s...)
+	return append(b, '"')
+}

@@ -1,0 +1,10 @@
+DROP FUNCTION audit_append(text, text, text, text, text, json, json, text);
+DROP FUNCTION audit_field(bytea);
+DROP TABLE audit_head;
+DROP TABLE audit_entries;
+DROP FUNCTION audit_refuse_change();
+DROP TABLE pools;
+DROP TABLE setup_tokens;
+DROP TABLE tokens;
+DROP TABLE user_roles;
+DROP TABLE users;

@@ -1,0 +1,10 @@
+DROP TABLE shards;
+DROP TABLE node_holds;
+DROP FUNCTION node_holds_to_held();
+DROP TABLE node_seen;
+DROP TABLE node_reports;
+DROP TABLE node_resources;
+DROP TABLE nodes;
+DROP TABLE licenses;
+DROP TABLE app_pool_bindings;
+DROP TABLE apps;
