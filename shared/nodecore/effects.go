@@ -1,0 +1,122 @@
+package nodecore
+
+// Effects is what a run of events wants done. The driver carries out its lists
+// in the order of the fields; an order within a list is to be kept.
+type Effects struct {
+	Welcomed []Registration // store these: the node is enrolled and has a new session
+	Sends    []Send         // messages to the control plane
+	Hangups  []Hangup       // close these connections, after what was sent on them
+	Starts   []Ref          // run these attempts
+	Stops    []Stop         // end these: TERM, grace, KILL until none of the group lives
+	Reports  []Report       // write these results to the spool
+	Forgets  []Ref          // drop offer, work directory and result of these
+	Frees    []Freed        // remove these from the spool
+	Dials    []Dial         // dial; at most one is open at a time
+	Notes    []Note         // for the log
+	Exit     bool           // all is done: end the process
+}
+
+// Reset empties the lists and keeps their memory.
+func (e *Effects) Reset() {
+	*e = Effects{
+		Welcomed: e.Welcomed[:0], Sends: e.Sends[:0], Hangups: e.Hangups[:0], Starts: e.Starts[:0],
+		Stops: e.Stops[:0], Reports: e.Reports[:0], Forgets: e.Forgets[:0], Frees: e.Frees[:0],
+		Dials: e.Dials[:0], Notes: e.Notes[:0],
+	}
+}
+
+// Dial asks for one connection; Conn numbers it in all later events. It must
+// have answered after Timeout.
+type Dial struct {
+	Conn    int64
+	Timeout Time
+}
+
+// Hangup ends a connection, and a dial that is still under way. Gently: with a
+// close frame after what was sent before.
+type Hangup struct {
+	Conn   int64
+	Gently bool
+	Why    string
+}
+
+// Registration is what a welcome taught.
+type Registration struct {
+	NodeID string
+	Epoch  int64
+}
+
+// SendKind tells what a Send carries.
+type SendKind uint8
+
+// What a node sends.
+const (
+	SendHello SendKind = iota
+	SendHeartbeat
+	SendAccept
+	SendDecline
+	SendResult // from the spool
+	SendGoodbye
+)
+
+// Send is one message on one connection. Only the fields of its kind are set.
+type Send struct {
+	Kind   SendKind
+	Conn   int64
+	Ref    Ref    // accept, decline, result
+	Reason string // decline
+	State  State  // hello, heartbeat
+}
+
+// State is what is true of the node now. Reason says why it is not accepting.
+type State struct {
+	Accepting bool
+	Reason    string
+	Work      []Work
+	Spooled   int // results that are not acknowledged, those still on their way to the disk among them
+}
+
+// Work is one line of what a node holds: accepted, running or stopping.
+type Work struct {
+	Ref   Ref
+	Phase Phase
+}
+
+// Stop asks for the end of one attempt's processes. There is one for an attempt.
+type Stop struct {
+	Ref   Ref
+	Grace Time
+}
+
+// ReportAs says what a result is to say.
+type ReportAs uint8
+
+// Usually a result says what happened. An attempt that was stopped reports why
+// it was stopped instead.
+const (
+	ReportAsIs ReportAs = iota
+	ReportCanceled
+	ReportShutdown // failed, node_shutting_down
+)
+
+// Report asks for an attempt's result to be written to the spool. An attempt that
+// never started has no result of its own: the driver writes an empty one.
+type Report struct {
+	Ref Ref
+	As  ReportAs
+}
+
+// Freed is a result that needs no more sending, and the verdict on it.
+type Freed struct {
+	Ref     Ref
+	Verdict string
+}
+
+// Note is one line for the log. Attention marks what an owner should read.
+type Note struct {
+	Text      string
+	Attention bool
+}
+
+func (e *Effects) note(text string)  { e.Notes = append(e.Notes, Note{Text: text}) }
+func (e *Effects) alert(text string) { e.Notes = append(e.Notes, Note{Text: text, Attention: true}) }

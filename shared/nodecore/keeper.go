@@ -1,0 +1,162 @@
+package nodecore
+
+// Times of the lease as welcome tells them; the server owns them.
+type Times struct {
+	Heartbeat    Time
+	Suspect      Time // without an acknowledgement for so long the link is dead
+	RedialWindow Time
+}
+
+// Bounds on what a welcome may ask for, so that no server makes a node spin or
+// fall silent.
+const (
+	minHeartbeat    = 50
+	maxHeartbeat    = minute
+	maxRedialWindow = 10 * minute
+	unackedLimit    = 60 * second // without an accepted heartbeat: register again
+)
+
+// defaultTimes hold until the first welcome.
+var defaultTimes = Times{Heartbeat: 10 * second, Suspect: 25 * second, RedialWindow: 5 * second}
+
+func (t Times) bounded() Times {
+	if t.Heartbeat <= 0 {
+		t.Heartbeat = defaultTimes.Heartbeat
+	}
+	t.Heartbeat = min(max(t.Heartbeat, minHeartbeat), maxHeartbeat)
+	t.Suspect = max(t.Suspect, 2*t.Heartbeat+t.Heartbeat/2)
+	t.RedialWindow = min(max(t.RedialWindow, 0), maxRedialWindow)
+	return t
+}
+
+// patience is how long a session lives without an acknowledged heartbeat.
+func (t Times) patience() Time {
+	return min(t.Suspect, max(unackedLimit, 2*t.Heartbeat+t.Heartbeat/2))
+}
+
+// linkState of the one connection that a node has at most.
+type linkState uint8
+
+const (
+	linkDown     linkState = iota // waits for the next dial
+	linkDialing                   // dial, TLS and upgrade are under way
+	linkGreeting                  // hello is sent
+	linkLive                      // welcome came
+)
+
+// keeper holds the session: it dials without end, and gives up what is dead.
+type keeper struct {
+	dialTimeout, rpcTimeout Time
+
+	dice   *dice
+	redial redial
+	times  Times
+
+	state     linkState
+	conn      int64 // number of the newest connection
+	at        Time  // down: dial then; dialing, greeting: give up then
+	liveSince Time
+	beatAt    Time // send the next heartbeat
+	lastBeat  Time
+	ackBy     Time // the session is dead then
+	planned   Time // the server asked for a new dial then; Never
+}
+
+func newKeeper(cfg *Config, d *dice) keeper {
+	return keeper{
+		dialTimeout: cfg.DialTimeout, rpcTimeout: cfg.RPCTimeout, dice: d,
+		redial: redial{dice: d, window: defaultTimes.RedialWindow}, times: defaultTimes, planned: Never,
+	}
+}
+
+// next is when advance has something to do.
+func (k *keeper) next() Time {
+	if k.state == linkLive {
+		return min(k.beatAt, k.ackBy, k.planned)
+	}
+	return k.at
+}
+
+func (k *keeper) live() bool             { return k.state == linkLive }
+func (k *keeper) speaks(conn int64) bool { return k.state >= linkGreeting && conn == k.conn }
+
+// advance does what time alone brings, but for the heartbeat.
+func (k *keeper) advance(now Time, out *Effects) {
+	switch {
+	case k.state == linkDown && now >= k.at:
+		k.dial(now, out)
+	case k.state == linkDialing && now >= k.at:
+		k.drop(now, "no answer to the dial in time", out)
+	case k.state == linkGreeting && now >= k.at:
+		k.drop(now, "no answer to hello in time", out)
+	case k.state == linkLive && now >= k.ackBy:
+		k.drop(now, "no heartbeat was acknowledged in time", out)
+	case k.state == linkLive && now >= k.planned:
+		k.drop(now, "the server asked for a new connection", out)
+	}
+}
+
+func (k *keeper) dial(now Time, out *Effects) {
+	k.conn++
+	k.state, k.at = linkDialing, now+k.dialTimeout
+	out.Dials = append(out.Dials, Dial{Conn: k.conn, Timeout: k.dialTimeout})
+}
+
+// dialed begins the greeting; hello is the caller's to send.
+func (k *keeper) dialed(now Time, conn int64) bool {
+	if k.state != linkDialing || conn != k.conn {
+		return false
+	}
+	k.state, k.at = linkGreeting, now+k.rpcTimeout
+	return true
+}
+
+func (k *keeper) welcomed(now Time, times Times) {
+	k.state, k.liveSince = linkLive, now
+	k.times = times.bounded()
+	k.redial.window = k.times.RedialWindow
+	k.beatAt, k.lastBeat, k.ackBy = now, now, now+k.times.patience()
+}
+
+func (k *keeper) acknowledged(now Time) { k.ackBy = now + k.times.patience() }
+
+// replan notes the server's wish for a new dial; the earliest one holds.
+func (k *keeper) replan(now, delay Time) {
+	k.planned = min(k.planned, now+min(max(delay, 0), maxRetryAfter))
+}
+
+// beat reports whether a heartbeat is due, and sets the time of the next one.
+func (k *keeper) beat(now Time) bool {
+	if k.state != linkLive || now < k.beatAt {
+		return false
+	}
+	k.lastBeat, k.beatAt = now, now+k.dice.around(k.times.Heartbeat)
+	return true
+}
+
+// hurry brings the next heartbeat forward, a tenth of the usual distance from the
+// last one at least.
+func (k *keeper) hurry(now Time) {
+	k.beatAt = min(k.beatAt, max(now, k.lastBeat+k.times.Heartbeat/10))
+}
+
+// drop hangs up by our own decision.
+func (k *keeper) drop(now Time, why string, out *Effects) {
+	out.Hangups = append(out.Hangups, Hangup{Conn: k.conn, Why: why})
+	out.note("connection given up: " + why)
+	k.lost(now, LossBroken, 0)
+}
+
+// lost plans the next dial.
+func (k *keeper) lost(now Time, loss Loss, floor Time) {
+	if k.state == linkLive && now-k.liveSince >= healthyAfter {
+		k.redial.tries = 0
+	}
+	k.state = linkDown
+	if k.planned != Never && loss == LossBroken {
+		k.at = max(now, k.planned) + min(max(floor, 0), maxRetryAfter)
+	} else {
+		k.at = now + k.redial.wait(loss, floor)
+	}
+	k.planned = Never
+}

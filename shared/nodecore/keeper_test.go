@@ -1,0 +1,314 @@
+package nodecore
+
+import (
+	"testing"
+
+	"rockpool/shared/ids"
+)
+
+// rig drives one node by hand and keeps what it wanted last.
+type rig struct {
+	*Node
+	t   *testing.T
+	now Time
+	out Effects
+}
+
+func newRig(t *testing.T, change func(*Config)) *rig {
+	t.Helper()
+	cfg := Config{Seed: 7, Slots: 2, Runners: []string{"checksum"}, Backend: "cpu", StopTimeout: minute}
+	if change != nil {
+		change(&cfg)
+	}
+	return &rig{Node: New(cfg), t: t}
+}
+
+func ref(job byte, attempt int32) Ref { return Ref{Job: ids.JobID{15: job}, Attempt: attempt} }
+
+// tick lets the time of the next deadline come.
+func (r *rig) tick() *Effects {
+	r.t.Helper()
+	if r.Next() == Never {
+		r.t.Fatal("nothing is due any more")
+	}
+	r.now = max(r.now, r.Next())
+	r.out.Reset()
+	r.Tick(r.now, &r.out)
+	return &r.out
+}
+
+// until ticks, without any answer from outside, until the effects are as wanted.
+func (r *rig) until(what string, ok func(*Effects) bool) *Effects {
+	r.t.Helper()
+	for range 1000 {
+		if out := r.tick(); ok(out) {
+			return out
+		}
+	}
+	r.t.Fatalf("%s: did not come; last effects %+v", what, r.out)
+	return nil
+}
+
+func (r *rig) event(f func(now Time, out *Effects)) *Effects {
+	r.out.Reset()
+	f(r.now, &r.out)
+	return &r.out
+}
+
+func (r *rig) dial() int64 {
+	r.t.Helper()
+	out := r.until("a dial", func(e *Effects) bool { return len(e.Dials) == 1 })
+	return out.Dials[0].Conn
+}
+
+// welcome brings the node to a live session.
+func (r *rig) welcome(void ...Ref) int64 {
+	r.t.Helper()
+	conn := r.dial()
+	out := r.event(func(now Time, out *Effects) { r.Dialed(now, conn, out) })
+	if len(out.Sends) != 1 || out.Sends[0].Kind != SendHello {
+		r.t.Fatalf("after the dial: %+v, want hello", out.Sends)
+	}
+	r.event(func(now Time, out *Effects) {
+		r.Welcome(now, conn, Welcome{Registration: Registration{NodeID: "n1", Epoch: 1}, Times: defaultTimes, Void: void}, out)
+	})
+	if !r.Live() {
+		r.t.Fatal("not live after welcome")
+	}
+	return conn
+}
+
+func (r *rig) ack(conn int64, a Ack) *Effects {
+	return r.event(func(now Time, out *Effects) { r.HeartbeatAck(now, conn, a, out) })
+}
+
+func sent(e *Effects, kind SendKind) (found []Send) {
+	for _, s := range e.Sends {
+		if s.Kind == kind {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+func TestKeeper_DialsWithoutEndOneAtATime(t *testing.T) {
+	r := newRig(t, nil)
+	open, dials := false, 0
+	for range 400 {
+		for _, h := range r.tick().Hangups {
+			if h.Conn != r.keeper.conn {
+				t.Fatalf("hung up %d, dialing %d", h.Conn, r.keeper.conn)
+			}
+			open = false
+		}
+		for range r.out.Dials {
+			if open {
+				t.Fatal("a second dial while one is open")
+			}
+			open = true
+			dials++
+		}
+	}
+	if dials < 190 {
+		t.Errorf("%d dials in 400 deadlines, want a dial after each that got no answer", dials)
+	}
+}
+
+func TestKeeper_BackoffIsWindowThenFullJitter(t *testing.T) {
+	d := dice(3)
+	var widest [12]Time
+	for range 2000 {
+		r := redial{dice: &d, window: 5 * second}
+		for i := range widest {
+			widest[i] = max(widest[i], r.wait(LossBroken, 0))
+		}
+	}
+	limits := []Time{5 * second, second, 2 * second, 4 * second, 8 * second, 16 * second, 30 * second, 30 * second, 30 * second, 30 * second, 30 * second, 30 * second}
+	for i, limit := range limits {
+		if widest[i] > limit || widest[i] < limit*9/10 {
+			t.Errorf("wait %d: at most %d ms seen, want up to %d", i, widest[i], limit)
+		}
+	}
+}
+
+func TestKeeper_BackoffBeginsAnewAfterHealth(t *testing.T) {
+	for _, tc := range []struct {
+		healthy Time
+		tries   int
+	}{{59 * second, 4}, {60 * second, 1}} {
+		r := newRig(t, nil)
+		r.keeper.redial.tries = 3
+		conn := r.welcome()
+		for end := r.now + tc.healthy; r.now < end; {
+			r.ack(conn, Ack{OK: true, Reconnect: -1})
+			r.now = min(end, r.Next())
+			r.event(r.Tick)
+		}
+		r.event(func(now Time, out *Effects) { r.Closed(now, conn, LossBroken, out) })
+		if r.keeper.redial.tries != tc.tries {
+			t.Errorf("after %d s of health: %d tries, want %d", tc.healthy/second, r.keeper.redial.tries, tc.tries)
+		}
+	}
+}
+
+func TestKeeper_WaitsByKindOfLoss(t *testing.T) {
+	for name, tc := range map[string]struct {
+		loss     Loss
+		floor    Time
+		min, max Time
+	}{
+		"broken":              {LossOfClose(1006), 0, 0, 5 * second},
+		"server stops":        {LossOfClose(1001), 0, 0, 5 * second},
+		"retry after":         {LossOfStatus(503), 20 * second, 20 * second, 25 * second},
+		"retry after bounded": {LossOfStatus(503), 100 * hour, hour, hour + 5*second},
+		"unauthorized":        {LossOfStatus(401), 0, 2 * minute, 5 * minute},
+		"forbidden":           {LossOfStatus(403), 0, 2 * minute, 5 * minute},
+		"superseded":          {LossOfClose(4008), 0, 2 * minute, 5 * minute},
+		"version":             {LossOfClose(4005), 0, 2 * minute, 5 * minute},
+		"duplicate":           {LossOfClose(4010), 0, 2 * minute, 5 * minute},
+		"revoked":             {LossOfClose(4003), 0, hour, hour + 6*minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil)
+			conn := r.dial()
+			r.event(func(now Time, out *Effects) { r.DialFailed(now, conn, tc.loss, tc.floor, out) })
+			wait := r.Next() - r.now
+			if wait < tc.min || wait > tc.max {
+				t.Errorf("next dial after %d ms, want %d to %d", wait, tc.min, tc.max)
+			}
+			if out := r.tick(); len(out.Dials) != 1 {
+				t.Errorf("then %+v, want a dial", out)
+			}
+		})
+	}
+}
+
+func TestCase_N2_MuteServerIsGivenUpAfterRPCTimeout(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.RPCTimeout = 2 * second })
+	conn := r.dial()
+	r.event(func(now Time, out *Effects) { r.Dialed(now, conn, out) })
+	since := r.now
+	out := r.until("a hangup", func(e *Effects) bool { return len(e.Hangups) == 1 })
+	if took := r.now - since; took != 2*second || out.Hangups[0].Conn != conn {
+		t.Errorf("hung up %d after %d ms, want %d after 2000", out.Hangups[0].Conn, took, conn)
+	}
+}
+
+func TestCase_N1_DeadLinkIsFoundWithinTheSuspectTime(t *testing.T) {
+	r := newRig(t, nil)
+	conn := r.welcome()
+	r.now += 9 * second
+	r.ack(conn, Ack{OK: true, Reconnect: -1})
+	since := r.now
+	r.until("a hangup", func(e *Effects) bool { return len(e.Hangups) == 1 })
+	if took := r.now - since; took != 25*second {
+		t.Errorf("dead link found after %d ms, want 25000", took)
+	}
+	if next := r.dial(); next == conn {
+		t.Errorf("redial has the old number %d", next)
+	}
+}
+
+func TestKeeper_HeartbeatsEveryTenSecondsGiveOrTakeAFifth(t *testing.T) {
+	r := newRig(t, nil)
+	conn := r.welcome()
+	var last Time
+	for range 200 {
+		out := r.until("a heartbeat", func(e *Effects) bool { return len(sent(e, SendHeartbeat)) == 1 })
+		if gap := r.now - last; last != 0 && (gap < 8*second || gap > 12*second) {
+			t.Fatalf("heartbeat after %d ms, want 8000 to 12000", gap)
+		}
+		if out.Sends[0].Conn != conn {
+			t.Fatalf("heartbeat on %d, want %d", out.Sends[0].Conn, conn)
+		}
+		last = r.now
+		r.ack(conn, Ack{OK: true, Reconnect: -1})
+	}
+}
+
+func TestCase_N6_RefusedHeartbeatLeadsToANewHello(t *testing.T) {
+	r := newRig(t, nil)
+	conn := r.welcome()
+	out := r.ack(conn, Ack{OK: false})
+	if len(out.Hangups) != 1 || r.Live() {
+		t.Fatalf("after ok:false %+v, want a hangup", out)
+	}
+	if second := r.welcome(); second == conn {
+		t.Error("no new connection")
+	}
+}
+
+func TestKeeper_LateAnswersDoNotReviveADeadSession(t *testing.T) {
+	r := newRig(t, nil)
+	conn := r.welcome()
+	r.now += 10 * minute // the process was stopped; its socket's buffer is full of old answers
+	out := r.ack(conn, Ack{OK: true, Reconnect: -1})
+	if r.Live() || len(out.Hangups) != 1 {
+		t.Errorf("live = %v, %+v: want the session dropped", r.Live(), out)
+	}
+}
+
+func TestKeeper_PlannedRedialComesWhenAsked(t *testing.T) {
+	for name, closed := range map[string]bool{"server closed before": true, "server still there": false} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil)
+			conn := r.welcome()
+			asked := r.now
+			r.ack(conn, Ack{OK: true, Reconnect: 8 * second})
+			r.ack(conn, Ack{OK: true, Reconnect: 8 * second})
+			if closed {
+				r.now += second
+				r.event(func(now Time, out *Effects) { r.Closed(now, conn, LossOfClose(1001), out) })
+			}
+			r.dial()
+			if waited := r.now - asked; waited != 8*second {
+				t.Errorf("dialed after %d ms, want 8000", waited)
+			}
+		})
+	}
+}
+
+func TestKeeper_EventsOfOldConnectionsChangeNothing(t *testing.T) {
+	r := newRig(t, nil)
+	old := r.welcome()
+	r.ack(old, Ack{OK: false})
+	conn := r.welcome()
+	r.event(func(now Time, out *Effects) {
+		r.Closed(now, old, LossRevoked, out)
+		r.HeartbeatAck(now, old, Ack{OK: false}, out)
+		r.Offer(now, old, Offer{Ref: ref(1, 1), Runner: "checksum"}, out)
+		r.Refused(now, old, Refusal{Fatal: true}, out)
+	})
+	if !r.Live() || r.keeper.conn != conn || len(r.out.Sends) > 0 && r.out.Sends[0].Kind == SendAccept {
+		t.Errorf("an old connection's events had an effect: %+v", r.out)
+	}
+	r.event(func(now Time, out *Effects) { r.Dialed(now, old, out) })
+	if len(r.out.Hangups) != 1 || r.out.Hangups[0].Conn != old {
+		t.Errorf("a dial that came too late: %+v, want it hung up", r.out)
+	}
+}
+
+func TestKeeper_FatalRefusalIsRetriedSlowly(t *testing.T) {
+	r := newRig(t, nil)
+	conn := r.dial()
+	r.event(func(now Time, out *Effects) { r.Dialed(now, conn, out) })
+	out := r.event(func(now Time, out *Effects) {
+		r.Refused(now, conn, Refusal{Code: "license_limit", Detail: "5 of 5 in use", Fatal: true}, out)
+	})
+	if len(out.Hangups) != 1 || len(out.Notes) != 1 || !out.Notes[0].Attention {
+		t.Errorf("refusal: %+v, want a hangup and an alert", out)
+	}
+	if wait := r.Next() - r.now; wait < 2*minute {
+		t.Errorf("next dial after %d ms, want minutes", wait)
+	}
+}
+
+func TestTimes_ServerCantMakeANodeSpin(t *testing.T) {
+	got := Times{Heartbeat: 1, Suspect: 1, RedialWindow: 1000 * hour}.bounded()
+	if got.Heartbeat != minHeartbeat || got.Suspect < 2*got.Heartbeat || got.RedialWindow != maxRedialWindow {
+		t.Errorf("bounded to %+v", got)
+	}
+	if p := (Times{Heartbeat: 10 * second, Suspect: 150 * second}).patience(); p != minute {
+		t.Errorf("patience %d, want 60 s", p)
+	}
+}

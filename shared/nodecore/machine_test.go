@@ -1,0 +1,268 @@
+package nodecore
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// world is a node with everything around it: a control plane that says anything at
+// any time, processes that end when they like, a disk that fails. It checks after
+// every event what must always hold.
+type world struct {
+	node *Node
+	now  Time
+	out  Effects
+
+	open     int64 // dial or connection that is not given up; 0: none
+	upgraded bool
+	exited   bool
+
+	offered  map[Ref]int // slots by attempt
+	started  map[Ref]bool
+	stopped  map[Ref]bool
+	living   []Ref        // processes
+	reports  []Ref        // writes that the disk has not answered
+	owed     map[Ref]bool // results that no verdict has freed yet
+	verdicts map[Ref]bool // results that the control plane has answered
+	jobs     byte
+}
+
+func newWorld(t *rapid.T) *world {
+	cfg := Config{
+		Seed: rapid.Uint64().Draw(t, "seed"), Slots: rapid.IntRange(1, 6).Draw(t, "slots"),
+		SpoolMax: rapid.IntRange(1, 8).Draw(t, "spool"), Runners: []string{"checksum"}, Backend: "cpu", StopTimeout: minute,
+	}
+	return &world{
+		node: New(cfg), offered: map[Ref]int{}, started: map[Ref]bool{}, stopped: map[Ref]bool{},
+		owed: map[Ref]bool{}, verdicts: map[Ref]bool{},
+	}
+}
+
+// do gives one event and looks at what came of it.
+func (w *world) do(t *rapid.T, event func(now Time, out *Effects)) {
+	w.out.Reset()
+	event(w.now, &w.out)
+	if w.exited && (len(w.out.Sends)+len(w.out.Dials)+len(w.out.Starts)+len(w.out.Reports) > 0 || w.out.Exit) {
+		t.Fatalf("the node acts after its end: %+v", w.out)
+	}
+	w.checkSends(t)
+	w.checkConnections(t)
+	w.checkWork(t)
+	w.exited = w.exited || w.out.Exit
+}
+
+func (w *world) checkSends(t *rapid.T) {
+	for _, s := range w.out.Sends {
+		if s.Conn != w.open || !w.upgraded {
+			t.Fatalf("message %d on connection %d, open is %d", s.Kind, s.Conn, w.open)
+		}
+		if s.Kind == SendResult && (!w.owed[s.Ref] || w.verdicts[s.Ref]) {
+			t.Fatalf("result %v sent that is not in the spool", s.Ref)
+		}
+	}
+}
+
+func (w *world) checkConnections(t *rapid.T) {
+	for _, h := range w.out.Hangups {
+		if h.Conn == w.open {
+			w.open, w.upgraded = 0, false
+		}
+	}
+	for _, d := range w.out.Dials {
+		if w.open != 0 {
+			t.Fatalf("dial %d while %d is open", d.Conn, w.open)
+		}
+		w.open = d.Conn
+	}
+}
+
+func (w *world) checkWork(t *rapid.T) {
+	for _, ref := range w.out.Starts {
+		if w.started[ref] {
+			t.Fatalf("%v started twice", ref)
+		}
+		w.started[ref] = true
+		w.living = append(w.living, ref)
+	}
+	for _, s := range w.out.Stops {
+		if w.stopped[s.Ref] || !slices.Contains(w.living, s.Ref) {
+			t.Fatalf("%v stopped twice, or without a process", s.Ref)
+		}
+		w.stopped[s.Ref] = true
+	}
+	for _, r := range w.out.Reports {
+		if slices.Contains(w.reports, r.Ref) {
+			t.Fatalf("%v is being written already", r.Ref)
+		}
+		w.reports = append(w.reports, r.Ref)
+		w.owed[r.Ref] = true
+	}
+	for _, f := range w.out.Frees {
+		if !w.verdicts[f.Ref] {
+			t.Fatalf("%v left the spool without a verdict", f.Ref)
+		}
+		delete(w.owed, f.Ref)
+	}
+	w.checkBooks(t)
+}
+
+func (w *world) checkBooks(t *rapid.T) {
+	n, used := w.node, 0
+	for i := range n.slots.work {
+		if a := &n.slots.work[i]; a.phase != PhaseEnded {
+			used += max(w.offered[a.ref], 1)
+		}
+	}
+	if used != n.slots.used || used > n.cfg.Slots {
+		t.Fatalf("%d slots used of %d, the books say %d", used, n.cfg.Slots, n.slots.used)
+	}
+	if held := len(n.spool.list) + len(n.slots.work); held > n.cfg.SpoolMax {
+		t.Fatalf("%d results held or to come, the spool takes %d", held, n.cfg.SpoolMax)
+	}
+	if s := n.State(); s.Spooled != len(w.owed) {
+		t.Fatalf("the node says %d spooled, it owes %d results", s.Spooled, len(w.owed))
+	}
+	for _, ref := range w.living {
+		if a := n.slots.find(ref); a == nil || a.phase != PhaseRunning && a.phase != PhaseStopping {
+			t.Fatalf("%v runs and the node does not list it", ref)
+		}
+	}
+}
+
+// anyRef is an attempt that was offered before, or a new one.
+func (w *world) anyRef(t *rapid.T) Ref {
+	if w.jobs == 0 || rapid.IntRange(0, 2).Draw(t, "fresh") == 0 {
+		w.jobs++
+		return ref(w.jobs, 1)
+	}
+	return ref(byte(rapid.IntRange(1, int(w.jobs)).Draw(t, "job")), 1)
+}
+
+func (w *world) anyConn(t *rapid.T) int64 {
+	return w.node.keeper.conn - int64(rapid.SampledFrom([]int{0, 0, 0, 0, 1}).Draw(t, "stale"))
+}
+
+func (w *world) actions() map[string]func(*rapid.T) {
+	n := w.node
+	return map[string]func(*rapid.T){
+		"time": func(t *rapid.T) {
+			if at := n.Next(); at != Never {
+				w.now = max(w.now, at) + Time(rapid.IntRange(0, 3).Draw(t, "late"))
+			}
+			w.do(t, n.Tick)
+		},
+		"sleep": func(t *rapid.T) { w.now += Time(rapid.IntRange(1, 90_000).Draw(t, "ms")); w.do(t, n.Tick) },
+		"dialed": func(t *rapid.T) {
+			if w.open != 0 && !w.upgraded {
+				w.upgraded = true
+				w.do(t, func(now Time, out *Effects) { n.Dialed(now, w.open, out) })
+			}
+		},
+		"welcome": func(t *rapid.T) {
+			conn, void := w.anyConn(t), []Ref{w.anyRef(t)}
+			w.do(t, func(now Time, out *Effects) {
+				n.Welcome(now, conn, Welcome{Registration: Registration{Epoch: conn}, Times: defaultTimes, Void: void}, out)
+			})
+		},
+		"closed": func(t *rapid.T) {
+			conn := w.anyConn(t)
+			if conn == w.open {
+				w.open, w.upgraded = 0, false
+			}
+			w.do(t, func(now Time, out *Effects) { n.Closed(now, conn, LossBroken, out) })
+		},
+		"ack": func(t *rapid.T) {
+			conn := w.anyConn(t)
+			a := Ack{OK: rapid.IntRange(0, 9).Draw(t, "ok") > 0, Reconnect: -1, Cancel: []Stop{{Ref: w.anyRef(t)}}, Void: []Ref{w.anyRef(t)}}
+			w.do(t, func(now Time, out *Effects) { n.HeartbeatAck(now, conn, a, out) })
+		},
+		"offer": func(t *rapid.T) {
+			conn, ref, slots := w.anyConn(t), w.anyRef(t), rapid.IntRange(0, 4).Draw(t, "demand")
+			if n.slots.find(ref) == nil {
+				w.offered[ref] = slots
+			}
+			w.do(t, func(now Time, out *Effects) {
+				n.Offer(now, conn, Offer{Ref: ref, Runner: "checksum", Slots: slots}, out)
+			})
+		},
+		"start": func(t *rapid.T) {
+			conn, ref := w.anyConn(t), w.anyRef(t)
+			w.do(t, func(now Time, out *Effects) { n.Start(now, conn, ref, out) })
+		},
+		"cancel": func(t *rapid.T) {
+			conn, ref := w.anyConn(t), w.anyRef(t)
+			w.do(t, func(now Time, out *Effects) { n.Cancel(now, conn, Stop{Ref: ref}, out) })
+		},
+		"void": func(t *rapid.T) {
+			conn, ref := w.anyConn(t), w.anyRef(t)
+			w.do(t, func(now Time, out *Effects) { n.Void(now, conn, ref, out) })
+		},
+		"finished": func(t *rapid.T) {
+			if len(w.living) == 0 {
+				return
+			}
+			i := rapid.IntRange(0, len(w.living)-1).Draw(t, "process")
+			ref := w.living[i]
+			w.living = slices.Delete(w.living, i, i+1)
+			w.do(t, func(now Time, out *Effects) { n.Finished(now, ref, w.stopped[ref], out) })
+		},
+		"disk": func(t *rapid.T) {
+			if len(w.reports) == 0 {
+				return
+			}
+			ref, ok := w.reports[0], rapid.IntRange(0, 3).Draw(t, "disk") > 0
+			w.reports = w.reports[1:]
+			w.do(t, func(now Time, out *Effects) {
+				if ok {
+					n.Stored(now, ref, out)
+				} else {
+					n.StoreFailed(now, ref, out)
+				}
+			})
+		},
+		"verdict": func(t *rapid.T) {
+			if len(n.spool.list) == 0 || !n.Live() {
+				return
+			}
+			ref := n.spool.list[rapid.IntRange(0, len(n.spool.list)-1).Draw(t, "result")].ref
+			conn := n.keeper.conn
+			n.keeper.acknowledged(w.now)
+			w.verdicts[ref] = true
+			w.do(t, func(now Time, out *Effects) { n.ResultAck(now, conn, ref, "stored", out) })
+		},
+		"stop": func(t *rapid.T) {
+			if rapid.IntRange(0, 30).Draw(t, "rarely") == 0 {
+				w.do(t, n.Stop)
+			}
+		},
+	}
+}
+
+// TestNode_KeepsItsPromisesInAnyWorld: capacity is never exceeded, an attempt is
+// started at most once and stopped at most once, every result is held until there
+// is a verdict, one connection at a time.
+func TestNode_KeepsItsPromisesInAnyWorld(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { t.Repeat(newWorld(t).actions()) })
+}
+
+// TestNode_SameEventsSameEffects: the simulator replays a run from its seed.
+func TestNode_SameEventsSameEffects(t *testing.T) {
+	run := func() (log []Time) {
+		r := newRig(t, func(c *Config) { c.Spooled = []Ref{ref(1, 1)} })
+		r.welcome()
+		for range 500 {
+			log = append(log, r.tick().countAll()...)
+			log = append(log, r.now)
+		}
+		return log
+	}
+	if a, b := run(), run(); !slices.Equal(a, b) {
+		t.Error("two runs of the same events differ")
+	}
+}
+
+func (e *Effects) countAll() []Time {
+	return []Time{Time(len(e.Sends)), Time(len(e.Hangups)), Time(len(e.Dials)), Time(len(e.Notes))}
+}

@@ -1,0 +1,176 @@
+package nodecore
+
+import "slices"
+
+// Config of a node's deciding code. Zero times take the defaults below.
+type Config struct {
+	Seed     uint64
+	Slots    int
+	Runners  []string
+	Backend  string
+	SpoolMax int   // results, those of attempts under way among them; full: no new work
+	Spooled  []Ref // what the spool held at the start, oldest first
+
+	DialTimeout  Time // dial, TLS and upgrade
+	RPCTimeout   Time // every other wait for an answer
+	StartTimeout Time // from accept to start
+	StopTimeout  Time // that running attempts get when the node stops
+	StopGrace    Time // from TERM to KILL when the server did not say
+}
+
+// Defaults of Config.
+const (
+	DefaultDialTimeout  = 15 * second
+	DefaultRPCTimeout   = 10 * second
+	DefaultStartTimeout = 30 * second
+	DefaultStopTimeout  = 5 * minute
+	DefaultStopGrace    = 5 * second
+	DefaultSpoolMax     = 1000
+)
+
+// Waits at the end of a node's life. Grace, ackWait and some room are less than
+// the 15 s that a supervisor adds to StopTimeout.
+const (
+	storeRetry = 5 * second // until a result that could not be written is written again
+	ackWait    = 5 * second // for the last acknowledgements
+	killWait   = 7 * second // past the grace: then the end comes anyway
+)
+
+func (c Config) withDefaults() Config {
+	set := func(t *Time, to Time) {
+		if *t <= 0 {
+			*t = to
+		}
+	}
+	set(&c.DialTimeout, DefaultDialTimeout)
+	set(&c.RPCTimeout, DefaultRPCTimeout)
+	set(&c.StartTimeout, DefaultStartTimeout)
+	set(&c.StopGrace, DefaultStopGrace)
+	if c.SpoolMax <= 0 {
+		c.SpoolMax = DefaultSpoolMax
+	}
+	c.SpoolMax = max(c.SpoolMax, c.Slots)
+	return c
+}
+
+// Node is the node's deciding code: session keeper, slots and spool order.
+type Node struct {
+	cfg    Config
+	dice   dice
+	keeper keeper
+	slots  slots
+	spool  spool
+
+	accepting bool // as the last heartbeat said
+	stopping  bool
+	stopAt    Time // running attempts are stopped then; Never
+	endBy     Time // the end comes then, whatever runs; Never
+	idleBy    Time // nothing runs: the last acknowledgements are waited for so long; Never
+	exited    bool
+}
+
+// New makes a node that dials at its first Tick.
+func New(cfg Config) *Node {
+	cfg = cfg.withDefaults()
+	n := &Node{cfg: cfg, dice: dice(cfg.Seed), slots: slots{total: cfg.Slots}, stopAt: Never, endBy: Never, idleBy: Never}
+	n.keeper = newKeeper(&n.cfg, &n.dice)
+	n.spool.dice = &n.dice
+	for _, ref := range cfg.Spooled {
+		n.spool.put(ref)
+	}
+	return n
+}
+
+// Next is when Tick is due.
+func (n *Node) Next() Time {
+	if n.exited {
+		return Never
+	}
+	at := min(n.keeper.next(), n.slots.next(), n.stopAt, n.endBy, n.idleBy)
+	if n.keeper.live() {
+		at = min(at, n.spool.next())
+	}
+	return at
+}
+
+// Tick does what time alone brings.
+func (n *Node) Tick(now Time, out *Effects) {
+	if n.advance(now, out) {
+		n.settle(now, out)
+	}
+}
+
+// State is what hello and heartbeats say of the node.
+func (n *Node) State() State {
+	reason := n.refusal()
+	return State{Accepting: reason == "", Reason: reason, Work: n.slots.list(), Spooled: len(n.spool.list) + n.slots.ended()}
+}
+
+// Live reports whether a session is open.
+func (n *Node) Live() bool { return n.keeper.live() }
+
+// advance lets time pass before an event is looked at: what came in late, after
+// the process was suspended, must not revive a session that is dead. False: the
+// node has ended and hears nothing any more.
+func (n *Node) advance(now Time, out *Effects) bool {
+	if n.exited {
+		return false
+	}
+	n.keeper.advance(now, out)
+	n.slots.advance(now, out)
+	if now >= n.stopAt {
+		n.stopAt = Never
+		n.stopAll(now, out)
+	}
+	return true
+}
+
+// settle does what follows from the state, whichever event made it.
+func (n *Node) settle(now Time, out *Effects) {
+	if n.stopping {
+		n.dropUnstarted(out)
+		if n.mayEnd(now) {
+			n.end(out)
+			return
+		}
+	}
+	if !n.keeper.live() {
+		return
+	}
+	n.spool.send(now, n.keeper.conn, out)
+	// That it takes no work any more, or again, the server learns at once.
+	if n.accepting != (n.refusal() == "") {
+		n.keeper.hurry(now)
+	}
+	if n.keeper.beat(now) {
+		state := n.State()
+		n.accepting = state.Accepting
+		out.Sends = append(out.Sends, Send{Kind: SendHeartbeat, Conn: n.keeper.conn, State: state})
+	}
+}
+
+// refusal says why the node takes no new work; empty: it does.
+func (n *Node) refusal() string {
+	switch {
+	case n.stopping:
+		return ReasonStopping
+	case n.slots.failing():
+		return ReasonSpoolFailing
+	case len(n.spool.list)+len(n.slots.work) >= n.cfg.SpoolMax && len(n.spool.list)+n.slots.ended() > 0:
+		return ReasonSpoolFull
+	}
+	return ""
+}
+
+// declines says why this node can't take an offer; empty: it can, if slots are free.
+func (n *Node) declines(o Offer) string {
+	switch reason := n.refusal(); {
+	case reason != "":
+		return reason
+	case !slices.Contains(n.cfg.Runners, o.Runner):
+		return ReasonUnknownRunner
+	case o.Backend != "" && o.Backend != n.cfg.Backend:
+		return ReasonWrongBackend
+	}
+	return ""
+}

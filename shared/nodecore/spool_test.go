@@ -1,0 +1,116 @@
+package nodecore
+
+import "testing"
+
+func results(e *Effects) (refs []Ref) {
+	for _, s := range sent(e, SendResult) {
+		refs = append(refs, s.Ref)
+	}
+	return refs
+}
+
+func TestSpool_HandsInPageByPageOldestFirst(t *testing.T) {
+	var held []Ref
+	for i := range byte(20) {
+		held = append(held, ref(i+1, 1))
+	}
+	r := newRig(t, func(c *Config) { c.Spooled = held })
+	conn := r.welcome()
+	got := results(&r.out)
+	if len(got) != page {
+		t.Fatalf("%d results after welcome, want a page of %d", len(got), page)
+	}
+	for i := 0; i < len(held); i++ {
+		out := r.event(func(now Time, out *Effects) { r.ResultAck(now, conn, held[i], "stored", out) })
+		if len(out.Frees) != 1 || out.Frees[0] != (Freed{held[i], "stored"}) {
+			t.Fatalf("verdict %d freed %+v", i, out.Frees)
+		}
+		got = append(got, results(out)...)
+	}
+	if len(got) != len(held) {
+		t.Fatalf("handed in %d of %d", len(got), len(held))
+	}
+	for i := range held {
+		if got[i] != held[i] {
+			t.Fatalf("result %d is %v, want %v", i, got[i], held[i])
+		}
+	}
+	if n := r.State().Spooled; n != 0 {
+		t.Errorf("%d spooled at the end", n)
+	}
+}
+
+func TestSpool_ResendsQuicklyThenSlowlyWithoutEnd(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Spooled = []Ref{ref(1, 1)} })
+	conn := r.welcome()
+	last, tries := r.now, len(results(&r.out))
+	for tries < 100 {
+		r.until("a resend", func(e *Effects) bool {
+			got := len(results(e)) == 1
+			r.keeper.acknowledged(r.now)
+			return got
+		})
+		tries++
+		gap := r.now - last
+		last = r.now
+		quick := gap <= quickWait+quickWait/5
+		if tries <= quickTries && !quick || tries > quickTries+8 && (quick || gap > slowWaitMax) {
+			t.Fatalf("try %d came after %d ms", tries, gap)
+		}
+	}
+	out := r.event(func(now Time, out *Effects) { r.ResultAck(now, conn, ref(1, 1), "fenced", out) })
+	if len(out.Frees) != 1 {
+		t.Error("a late verdict did not free it")
+	}
+}
+
+func TestSpool_UnansweredResultsHoldUpNobody(t *testing.T) {
+	var held []Ref
+	for i := range byte(page) {
+		held = append(held, ref(i+1, 1))
+	}
+	late := ref(99, 1)
+	r := newRig(t, func(c *Config) { c.Spooled = append(held, late) })
+	r.welcome()
+	r.until("the one behind them", func(e *Effects) bool {
+		r.keeper.acknowledged(r.now)
+		for _, got := range results(e) {
+			if got == late {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func TestSpool_NewSessionIsHandedEverythingAnew(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Spooled = []Ref{ref(1, 1), ref(2, 1)} })
+	conn := r.welcome()
+	r.event(func(now Time, out *Effects) { r.Closed(now, conn, LossBroken, out) })
+	r.welcome()
+	if got := results(&r.out); len(got) != 2 {
+		t.Errorf("%d results handed in under the new session, want 2", len(got))
+	}
+}
+
+func TestSpool_WriteFailureKeepsTheResultAndTakesNoWork(t *testing.T) {
+	r := newRig(t, nil)
+	conn := r.welcome()
+	r.run(conn, ref(1, 1))
+	r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), false, out) })
+	r.event(func(now Time, out *Effects) { r.StoreFailed(now, ref(1, 1), out) })
+	if s := r.State(); s.Accepting || s.Reason != ReasonSpoolFailing || s.Spooled != 1 {
+		t.Errorf("state %+v, want not accepting and one on its way to the spool", s)
+	}
+	out := r.until("another try", func(e *Effects) bool {
+		r.keeper.acknowledged(r.now)
+		return len(e.Reports) == 1
+	})
+	if out.Reports[0].Ref != ref(1, 1) {
+		t.Errorf("tried %+v", out.Reports)
+	}
+	out = r.event(func(now Time, out *Effects) { r.Stored(now, ref(1, 1), out) })
+	if len(results(out)) != 1 || !r.State().Accepting {
+		t.Errorf("once stored: %+v, want it sent and the node accepting", out)
+	}
+}
