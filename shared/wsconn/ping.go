@@ -1,0 +1,34 @@
+package wsconn
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// startPings pings now and then. Between two pings no goroutine exists.
+func (c *Conn) startPings() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ping = time.AfterFunc(c.options.PingEvery, c.pingOnce)
+}
+
+// pingOnce asks for a pong. The library does not end a connection whose pong is
+// missing, so this does. While a frame is under way its own timeout judges the
+// peer: a ping would only queue behind it.
+func (c *Conn) pingOnce() {
+	if !c.outbox.busy() {
+		ctx, cancel := context.WithTimeout(context.Background(), c.options.PongWithin)
+		err := c.ws.Ping(ctx)
+		cancel()
+		if err != nil && !c.outbox.busy() {
+			c.fail(fmt.Errorf("no pong within %v: %w", c.options.PongWithin, err))
+			return
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ending == nil {
+		c.ping.Reset(c.options.PingEvery)
+	}
+}
