@@ -6,7 +6,7 @@
 // It is pure. The driver gives the time and one event; the core appends what it
 // wants done to Effects; what came of it returns as another event:
 //
-//	Dial     → Dialed | DialFailed, later Closed
+//	Dials    → Dialed, later Closed; or Closed at once
 //	Starts   → Finished
 //	Reports  → Stored | StoreFailed
 //

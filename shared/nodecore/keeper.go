@@ -122,7 +122,7 @@ func (k *keeper) acknowledged(now Time) { k.ackBy = now + k.times.patience() }
 
 // replan notes the server's wish for a new dial; the earliest one holds.
 func (k *keeper) replan(now, delay Time) {
-	k.planned = min(k.planned, now+min(max(delay, 0), maxRetryAfter))
+	k.planned = min(k.planned, now+bounded(delay))
 }
 
 // beat reports whether a heartbeat is due, and sets the time of the next one.
@@ -144,19 +144,19 @@ func (k *keeper) hurry(now Time) {
 func (k *keeper) drop(now Time, why string, out *Effects) {
 	out.Hangups = append(out.Hangups, Hangup{Conn: k.conn, Why: why})
 	out.note("connection given up: " + why)
-	k.lost(now, LossBroken, 0)
+	k.lost(now, 0)
 }
 
-// lost plans the next dial.
-func (k *keeper) lost(now Time, loss Loss, floor Time) {
+// lost plans the next dial, after the floor at the earliest.
+func (k *keeper) lost(now, floor Time) {
 	if k.state == linkLive && now-k.liveSince >= healthyAfter {
 		k.redial.tries = 0
 	}
 	k.state = linkDown
-	if k.planned != Never && loss == LossBroken {
-		k.at = max(now, k.planned) + min(max(floor, 0), maxRetryAfter)
+	if k.planned != Never && floor <= 0 {
+		k.at = max(now, k.planned)
 	} else {
-		k.at = now + k.redial.wait(loss, floor)
+		k.at = now + k.redial.wait(floor)
 	}
 	k.planned = Never
 }

@@ -120,7 +120,7 @@ func TestKeeper_BackoffIsWindowThenFullJitter(t *testing.T) {
 	for range 2000 {
 		r := redial{dice: &d, window: 5 * second}
 		for i := range widest {
-			widest[i] = max(widest[i], r.wait(LossBroken, 0))
+			widest[i] = max(widest[i], r.wait(0))
 		}
 	}
 	limits := []Time{5 * second, second, 2 * second, 4 * second, 8 * second, 16 * second, 30 * second, 30 * second, 30 * second, 30 * second, 30 * second, 30 * second}
@@ -144,34 +144,26 @@ func TestKeeper_BackoffBeginsAnewAfterHealth(t *testing.T) {
 			r.now = min(end, r.Next())
 			r.event(r.Tick)
 		}
-		r.event(func(now Time, out *Effects) { r.Closed(now, conn, LossBroken, out) })
+		r.event(func(now Time, out *Effects) { r.Closed(now, conn, 0, out) })
 		if r.keeper.redial.tries != tc.tries {
 			t.Errorf("after %d s of health: %d tries, want %d", tc.healthy/second, r.keeper.redial.tries, tc.tries)
 		}
 	}
 }
 
-func TestKeeper_WaitsByKindOfLoss(t *testing.T) {
-	for name, tc := range map[string]struct {
-		loss     Loss
-		floor    Time
-		min, max Time
-	}{
-		"broken":              {LossOfClose(1006), 0, 0, 5 * second},
-		"server stops":        {LossOfClose(1001), 0, 0, 5 * second},
-		"retry after":         {LossOfStatus(503), 20 * second, 20 * second, 25 * second},
-		"retry after bounded": {LossOfStatus(503), 100 * hour, hour, hour + 5*second},
-		"unauthorized":        {LossOfStatus(401), 0, 2 * minute, 5 * minute},
-		"forbidden":           {LossOfStatus(403), 0, 2 * minute, 5 * minute},
-		"superseded":          {LossOfClose(4008), 0, 2 * minute, 5 * minute},
-		"version":             {LossOfClose(4005), 0, 2 * minute, 5 * minute},
-		"duplicate":           {LossOfClose(4010), 0, 2 * minute, 5 * minute},
-		"revoked":             {LossOfClose(4003), 0, hour, hour + 6*minute},
+func TestKeeper_WaitsForTheFloor(t *testing.T) {
+	for name, tc := range map[string]struct{ floor, min, max Time }{
+		"broken":              {FloorOfStatus(500, 0), 0, 5 * second},
+		"retry after":         {FloorOfStatus(503, 20*second), 20 * second, 25 * second},
+		"retry after bounded": {FloorOfStatus(503, 100*hour), hour, hour + 5*second},
+		"unauthorized":        {FloorOfStatus(401, 0), 2 * minute, 2*minute + 5*second},
+		"forbidden":           {FloorOfStatus(403, 5*minute), 5 * minute, 5*minute + 5*second},
+		"revoked":             {hour, hour, hour + 5*second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
 			conn := r.dial()
-			r.event(func(now Time, out *Effects) { r.DialFailed(now, conn, tc.loss, tc.floor, out) })
+			r.event(func(now Time, out *Effects) { r.Closed(now, conn, tc.floor, out) })
 			wait := r.Next() - r.now
 			if wait < tc.min || wait > tc.max {
 				t.Errorf("next dial after %d ms, want %d to %d", wait, tc.min, tc.max)
@@ -258,7 +250,7 @@ func TestKeeper_PlannedRedialComesWhenAsked(t *testing.T) {
 			r.ack(conn, Ack{OK: true, Reconnect: 8 * second})
 			if closed {
 				r.now += second
-				r.event(func(now Time, out *Effects) { r.Closed(now, conn, LossOfClose(1001), out) })
+				r.event(func(now Time, out *Effects) { r.Closed(now, conn, 0, out) })
 			}
 			r.dial()
 			if waited := r.now - asked; waited != 8*second {
@@ -274,7 +266,7 @@ func TestKeeper_EventsOfOldConnectionsChangeNothing(t *testing.T) {
 	r.ack(old, Ack{OK: false})
 	conn := r.welcome()
 	r.event(func(now Time, out *Effects) {
-		r.Closed(now, old, LossRevoked, out)
+		r.Closed(now, old, hour, out)
 		r.HeartbeatAck(now, old, Ack{OK: false}, out)
 		r.Offer(now, old, Offer{Ref: ref(1, 1), Runner: "checksum"}, out)
 		r.Refused(now, old, Refusal{Fatal: true}, out)

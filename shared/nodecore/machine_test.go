@@ -26,7 +26,6 @@ type world struct {
 	reports  []Ref        // writes that the disk has not answered
 	owed     map[Ref]bool // results that no verdict has freed yet
 	verdicts map[Ref]bool // results that the control plane has answered
-	jobs     byte
 }
 
 func newWorld(t *rapid.T) *world {
@@ -131,17 +130,54 @@ func (w *world) checkBooks(t *rapid.T) {
 	}
 }
 
-// anyRef is an attempt that was offered before, or a new one.
+// anyRef is one of a few attempts, so that the same one comes up again and again;
+// more often than not one that the node holds.
 func (w *world) anyRef(t *rapid.T) Ref {
-	if w.jobs == 0 || rapid.IntRange(0, 2).Draw(t, "fresh") == 0 {
-		w.jobs++
-		return ref(w.jobs, 1)
+	if held := w.node.slots.work; len(held) > 0 && rapid.Bool().Draw(t, "held") {
+		return held[rapid.IntRange(0, len(held)-1).Draw(t, "which")].ref
 	}
-	return ref(byte(rapid.IntRange(1, int(w.jobs)).Draw(t, "job")), 1)
+	return ref(byte(rapid.IntRange(1, 8).Draw(t, "job")), 1)
 }
+
+func (w *world) offer(t *rapid.T, conn int64, ref Ref) {
+	slots := rapid.IntRange(0, 4).Draw(t, "demand")
+	if !w.node.slots.known(ref) {
+		w.offered[ref] = slots
+	}
+	w.do(t, func(now Time, out *Effects) {
+		w.node.Offer(now, conn, Offer{Ref: ref, Runner: "checksum", Slots: slots}, out)
+	})
+}
+
+func (w *world) start(t *rapid.T, conn int64, ref Ref) {
+	w.do(t, func(now Time, out *Effects) { w.node.Start(now, conn, ref, out) })
+}
+
+// rarely keeps what ends a session from ending it before anything happens in it.
+func rarely(t *rapid.T) bool { return rapid.IntRange(0, 7).Draw(t, "rarely") == 0 }
 
 func (w *world) anyConn(t *rapid.T) int64 {
 	return w.node.keeper.conn - int64(rapid.SampledFrom([]int{0, 0, 0, 0, 1}).Draw(t, "stale"))
+}
+
+// connect brings a session up, if none is.
+func (w *world) connect(t *rapid.T) {
+	n := w.node
+	for range 4 {
+		if n.Live() || w.exited {
+			return
+		}
+		if w.open == 0 {
+			w.now = max(w.now, n.Next())
+			w.do(t, n.Tick)
+			continue
+		}
+		if !w.upgraded {
+			w.upgraded = true
+			w.do(t, func(now Time, out *Effects) { n.Dialed(now, w.open, out) })
+		}
+		w.do(t, func(now Time, out *Effects) { n.Welcome(now, w.open, Welcome{Times: defaultTimes}, out) })
+	}
 }
 
 func (w *world) actions() map[string]func(*rapid.T) {
@@ -153,7 +189,14 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			}
 			w.do(t, n.Tick)
 		},
-		"sleep": func(t *rapid.T) { w.now += Time(rapid.IntRange(1, 90_000).Draw(t, "ms")); w.do(t, n.Tick) },
+		"connect": w.connect,
+		"sleep": func(t *rapid.T) {
+			if !rarely(t) {
+				return
+			}
+			w.now += Time(rapid.IntRange(1, 90_000).Draw(t, "ms"))
+			w.do(t, n.Tick)
+		},
 		"dialed": func(t *rapid.T) {
 			if w.open != 0 && !w.upgraded {
 				w.upgraded = true
@@ -167,29 +210,27 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			})
 		},
 		"closed": func(t *rapid.T) {
+			if !rarely(t) {
+				return
+			}
 			conn := w.anyConn(t)
 			if conn == w.open {
 				w.open, w.upgraded = 0, false
 			}
-			w.do(t, func(now Time, out *Effects) { n.Closed(now, conn, LossBroken, out) })
+			w.do(t, func(now Time, out *Effects) { n.Closed(now, conn, 0, out) })
 		},
 		"ack": func(t *rapid.T) {
 			conn := w.anyConn(t)
-			a := Ack{OK: rapid.IntRange(0, 9).Draw(t, "ok") > 0, Reconnect: -1, Cancel: []Stop{{Ref: w.anyRef(t)}}, Void: []Ref{w.anyRef(t)}}
+			a := Ack{OK: !rarely(t), Reconnect: -1, Cancel: []Stop{{Ref: w.anyRef(t)}}, Void: []Ref{w.anyRef(t)}}
 			w.do(t, func(now Time, out *Effects) { n.HeartbeatAck(now, conn, a, out) })
 		},
-		"offer": func(t *rapid.T) {
-			conn, ref, slots := w.anyConn(t), w.anyRef(t), rapid.IntRange(0, 4).Draw(t, "demand")
-			if n.slots.find(ref) == nil {
-				w.offered[ref] = slots
-			}
-			w.do(t, func(now Time, out *Effects) {
-				n.Offer(now, conn, Offer{Ref: ref, Runner: "checksum", Slots: slots}, out)
-			})
-		},
-		"start": func(t *rapid.T) {
-			conn, ref := w.anyConn(t), w.anyRef(t)
-			w.do(t, func(now Time, out *Effects) { n.Start(now, conn, ref, out) })
+		"offer": func(t *rapid.T) { w.offer(t, w.anyConn(t), w.anyRef(t)) },
+		"start": func(t *rapid.T) { w.start(t, w.anyConn(t), w.anyRef(t)) },
+		"work": func(t *rapid.T) {
+			w.connect(t)
+			conn, ref := n.keeper.conn, w.anyRef(t)
+			w.offer(t, conn, ref)
+			w.start(t, conn, ref)
 		},
 		"cancel": func(t *rapid.T) {
 			conn, ref := w.anyConn(t), w.anyRef(t)
@@ -233,7 +274,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			w.do(t, func(now Time, out *Effects) { n.ResultAck(now, conn, ref, "stored", out) })
 		},
 		"stop": func(t *rapid.T) {
-			if rapid.IntRange(0, 30).Draw(t, "rarely") == 0 {
+			if rarely(t) && rarely(t) {
 				w.do(t, n.Stop)
 			}
 		},

@@ -44,22 +44,14 @@ func (n *Node) Dialed(now Time, conn int64, out *Effects) {
 	n.settle(now, out)
 }
 
-// DialFailed: no connection came of it. RetryAfter is what the server asked for.
-func (n *Node) DialFailed(now Time, conn int64, loss Loss, retryAfter Time, out *Effects) {
-	n.gone(now, conn, loss, retryAfter, out)
-}
-
-// Closed: the connection ended by the other side or by a failure.
-func (n *Node) Closed(now Time, conn int64, loss Loss, out *Effects) {
-	n.gone(now, conn, loss, 0, out)
-}
-
-func (n *Node) gone(now Time, conn int64, loss Loss, retryAfter Time, out *Effects) {
+// Closed: no connection came of the dial, or it ended by the other side or by a
+// failure. The next dial waits for the floor at least.
+func (n *Node) Closed(now Time, conn int64, floor Time, out *Effects) {
 	if !n.advance(now, out) {
 		return
 	}
 	if n.keeper.state != linkDown && conn == n.keeper.conn {
-		n.keeper.lost(now, loss, retryAfter)
+		n.keeper.lost(now, floor)
 	}
 	n.settle(now, out)
 }
@@ -95,13 +87,13 @@ func (n *Node) Refused(now Time, conn int64, r Refusal, out *Effects) {
 	if !n.hears(now, conn, out) {
 		return
 	}
-	loss := LossBroken
+	floor := r.RetryAfter
 	if r.Fatal {
-		loss = LossRefused
+		floor = max(floor, refusedWait)
 	}
 	out.alert("the control plane refuses this node: " + r.Code + ": " + r.Detail)
 	out.Hangups = append(out.Hangups, Hangup{Conn: conn, Why: "refused"})
-	n.keeper.lost(now, loss, r.RetryAfter)
+	n.keeper.lost(now, floor)
 	n.settle(now, out)
 }
 

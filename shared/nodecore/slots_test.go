@@ -184,7 +184,7 @@ func TestHello_ListsWhatTheNodeHolds(t *testing.T) {
 	r.event(func(now Time, out *Effects) {
 		r.Cancel(now, conn, Stop{Ref: ref(2, 1)}, out)
 		r.Finished(now, ref(3, 1), false, out)
-		r.Closed(now, conn, LossBroken, out)
+		r.Closed(now, conn, 0, out)
 	})
 	conn = r.dial()
 	out := r.event(func(now Time, out *Effects) { r.Dialed(now, conn, out) })

@@ -86,7 +86,7 @@ func TestSpool_UnansweredResultsHoldUpNobody(t *testing.T) {
 func TestSpool_NewSessionIsHandedEverythingAnew(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Spooled = []Ref{ref(1, 1), ref(2, 1)} })
 	conn := r.welcome()
-	r.event(func(now Time, out *Effects) { r.Closed(now, conn, LossBroken, out) })
+	r.event(func(now Time, out *Effects) { r.Closed(now, conn, 0, out) })
 	r.welcome()
 	if got := results(&r.out); len(got) != 2 {
 		t.Errorf("%d results handed in under the new session, want 2", len(got))
