@@ -1,0 +1,113 @@
+package identity
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"rockpool/agent/internal/durable"
+)
+
+// Record is what the control plane gave this node.
+type Record struct {
+	NodeID string `json:"nodeId"`
+	Epoch  int64  `json:"epoch"` // of its newest session
+}
+
+// Registered reports that there was a welcome: from then on the node shows its
+// secret and no license code.
+func (r Record) Registered() bool { return r.NodeID != "" }
+
+// Identity of this node. Safe for concurrent use.
+type Identity struct {
+	dir    string
+	lock   *lock
+	secret Secret
+	bootID string
+
+	mu     sync.Mutex
+	record Record
+}
+
+// Open takes the state directory: it makes it if it is missing, refuses one that
+// others can read, locks it, and loads the identity in it or makes a new one.
+func Open(dir string) (*Identity, error) {
+	if err := ensurePrivate(dir); err != nil {
+		return nil, err
+	}
+	lock, err := takeLock(filepath.Join(dir, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	id := &Identity{dir: dir, lock: lock, bootID: newBootID()}
+	if err := id.load(); err != nil {
+		return nil, errors.Join(err, lock.release())
+	}
+	return id, nil
+}
+
+func (id *Identity) load() error {
+	if err := durable.Clean(id.dir); err != nil {
+		return err
+	}
+	content, err := os.ReadFile(id.recordPath())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("read the node's registration: %w", err)
+	default:
+		if err := json.Unmarshal(content, &id.record); err != nil {
+			return fmt.Errorf("%s holds no registration: restore it, or remove the state directory to register as a new node: %w", id.recordPath(), err)
+		}
+	}
+	id.secret, err = loadSecret(id.dir, id.record.Registered())
+	return err
+}
+
+func (id *Identity) recordPath() string { return filepath.Join(id.dir, "node.json") }
+
+// Secret of the node.
+func (id *Identity) Secret() Secret { return id.secret }
+
+// BootID is new with every process.
+func (id *Identity) BootID() string { return id.bootID }
+
+// Dir is the state directory.
+func (id *Identity) Dir() string { return id.dir }
+
+// Record is what the control plane said last.
+func (id *Identity) Record() Record {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	return id.record
+}
+
+// Remember stores what a welcome said.
+func (id *Identity) Remember(r Record) error {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	content, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("store the node's registration: %w", err)
+	}
+	if err := durable.WriteFile(id.recordPath(), append(content, '\n')); err != nil {
+		return fmt.Errorf("store the node's registration: %w", err)
+	}
+	id.record = r
+	return nil
+}
+
+// Close lets another process use the state directory.
+func (id *Identity) Close() error { return id.lock.release() }
+
+func newBootID() string {
+	var raw [16]byte
+	_, _ = rand.Read(raw[:]) // it never fails: the runtime ends the process instead
+	return hex.EncodeToString(raw[:])
+}

@@ -1,0 +1,61 @@
+package identity
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"rockpool/agent/internal/durable"
+)
+
+// secretBytes of randomness make a node's secret; 43 characters of base64url.
+const secretBytes = 32
+
+// Secret proves who the node is. It prints as a placeholder; Reveal is for the
+// request's header only.
+type Secret struct{ text string }
+
+// Reveal gives the secret's text.
+func (s Secret) Reveal() string { return s.text }
+
+func (s Secret) String() string { return "[secret]" }
+
+// GoString keeps %#v from showing it.
+func (s Secret) GoString() string { return "[secret]" }
+
+// loadSecret reads the node's secret, or makes one when the node has none yet. A
+// node that is registered never gets a new one: it would be another node.
+func loadSecret(dir string, registered bool) (Secret, error) {
+	path := filepath.Join(dir, "secret")
+	content, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && registered:
+		return Secret{}, fmt.Errorf("state directory %s has a registration without its secret: restore the file secret, or remove the directory to register as a new node", dir)
+	case errors.Is(err, fs.ErrNotExist):
+		return makeSecret(path)
+	case err != nil:
+		return Secret{}, fmt.Errorf("read the node's secret: %w", err)
+	}
+	text := strings.TrimSpace(string(content))
+	if raw, err := base64.RawURLEncoding.DecodeString(text); err != nil || len(raw) != secretBytes {
+		return Secret{}, fmt.Errorf("%s holds no node secret: restore it, or remove the state directory to register as a new node", path)
+	}
+	return Secret{text}, nil
+}
+
+func makeSecret(path string) (Secret, error) {
+	var raw [secretBytes]byte
+	if _, err := rand.Read(raw[:]); err != nil {
+		return Secret{}, fmt.Errorf("make the node's secret: %w", err)
+	}
+	text := base64.RawURLEncoding.EncodeToString(raw[:])
+	if err := durable.WriteFile(path, []byte(text+"\n")); err != nil {
+		return Secret{}, fmt.Errorf("store the node's secret: %w", err)
+	}
+	return Secret{text}, nil
+}
