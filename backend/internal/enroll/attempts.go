@@ -57,8 +57,9 @@ func (a *attempts) wait(from netip.Addr, secret Sum, now time.Time) time.Duratio
 
 // failed notes a wrong secret and reports whether it was the one with which the
 // prefix used up its allowance.
-func (a *attempts) failed(from netip.Addr, now time.Time) (exhausted bool) {
+func (a *attempts) failed(from netip.Addr, secret Sum, now time.Time) (exhausted bool) {
 	a.wrong.Add(1)
+	a.good.Remove(secret) // revoked meanwhile
 	fresh := rate.NewLimiter(rate.Every(attemptRefill), attemptBurst)
 	limiter, known, _ := a.prefixes.PeekOrAdd(prefixOf(from), fresh)
 	if !known {

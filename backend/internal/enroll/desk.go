@@ -73,34 +73,44 @@ func (e *LimitedError) Error() string {
 	return fmt.Sprintf("%s: too many wrong credentials from this address: try again in %s", fleet.CodeRateLimited, e.RetryAfter)
 }
 
-// Identify finds whose credential it is. A secret that is a node's already is
-// that node, also beside a license code: a lost answer is retried so. A wrong one
-// is refused (unauthenticated), is counted against its address, and touches
-// nothing of the node it was meant for. Errors are *fleet.Error or *LimitedError.
-func (d *Desk) Identify(ctx context.Context, p Presented, from netip.Addr) (Credential, error) {
+// Admit holds back an address that showed too many wrong secrets, with a
+// *LimitedError, before anything is spent on its next one.
+func (d *Desk) Admit(p Presented, from netip.Addr) error {
 	if wait := d.attempts.wait(from, p.Secret, d.now()); wait > 0 {
-		return Credential{}, &LimitedError{RetryAfter: wait}
+		return &LimitedError{RetryAfter: wait}
 	}
+	return nil
+}
+
+// Identify finds whose credential it is, after Admit. A secret that is a node's
+// already is that node, also beside a license code: a lost answer is retried so.
+// A wrong one is refused (unauthenticated), is counted against its address, and
+// touches nothing of the node it was meant for. Errors are *fleet.Error.
+func (d *Desk) Identify(ctx context.Context, p Presented, from netip.Addr) (Credential, error) {
 	c := Credential{Kind: p.Kind, Secret: p.Secret}
-	var err error
-	if c.Node, err = d.store.NodeBySecret(ctx, p.Secret); err == nil {
-		c.Known = true
+	node, err := d.store.NodeBySecret(ctx, p.Secret)
+	if err == nil && !node.Left {
+		c.Known, c.Node = true, node
 		d.attempts.succeeded(p.Secret)
 		return c, nil
 	}
-	if isNotFound(err) && p.Kind == KindLicense {
+	// Who has left comes back by a license only: that takes a seat again.
+	if p.Kind == KindLicense && (err == nil || isNotFound(err)) {
 		if c.License, err = d.store.LicenseBySum(ctx, p.License); err == nil {
 			return c, nil
 		}
 	}
+	if err == nil {
+		return Credential{}, refuse("node " + node.ID + " has left the fleet: register it again with a license code")
+	}
 	if isNotFound(err) {
-		return Credential{}, d.wrong(from)
+		return Credential{}, d.wrong(p.Secret, from)
 	}
 	return Credential{}, fmt.Errorf("look up a credential: %w", err)
 }
 
-func (d *Desk) wrong(from netip.Addr) error {
-	if d.attempts.failed(from, d.now()) {
+func (d *Desk) wrong(secret Sum, from netip.Addr) error {
+	if d.attempts.failed(from, secret, d.now()) {
 		d.log.Warn("wrong credentials held back", "prefix", prefixOf(from).String(), "wrong_total", d.attempts.wrong.Load())
 	}
 	return refuse("no node or license has this secret")

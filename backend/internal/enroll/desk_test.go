@@ -171,6 +171,41 @@ func TestRegister_RefusesByLicense(t *testing.T) {
 	}
 }
 
+func TestIdentify_ANodeThatLeftComesBackByALicenseOnly(t *testing.T) {
+	l := newLedger()
+	desk, _ := newTestDesk(l)
+	license, secret := withLicense(l, "edge"), NewNodeSecret()
+	l.nodes[secret.Sum] = fleet.NodeRecord{ID: "ams-1", Role: "edge", Left: true}
+	if _, err := desk.Identify(t.Context(), Presented{Kind: KindNode, Secret: secret.Sum}, home); code(err) != fleet.CodeUnauthenticated {
+		t.Errorf("by its own secret: %v", err)
+	}
+	c, err := desk.Identify(t.Context(), Presented{Kind: KindLicense, Secret: secret.Sum, License: license.Sum}, home)
+	if err != nil || c.Known || c.License.ID != "lic-1" {
+		t.Errorf("with a license: %+v, %v", c, err)
+	}
+	if _, err := desk.Identify(t.Context(), Presented{Kind: KindLicense, Secret: secret.Sum}, home); code(err) != fleet.CodeUnauthenticated {
+		t.Errorf("with a wrong license: %v", err)
+	}
+}
+
+func TestAdmit_ARevokedSecretIsNoPassAnyMore(t *testing.T) {
+	l := newLedger()
+	desk, _ := newTestDesk(l)
+	secret := NewNodeSecret()
+	p := Presented{Kind: KindNode, Secret: secret.Sum}
+	l.nodes[secret.Sum] = fleet.NodeRecord{ID: "ams-1"}
+	if _, err := show(t, desk, p, home); err != nil {
+		t.Fatal(err)
+	}
+	delete(l.nodes, secret.Sum)
+	_ = guess(t, desk, home, attemptBurst)
+	_, _ = show(t, desk, p, home)
+	var limited *LimitedError
+	if _, err := show(t, desk, p, home); !errors.As(err, &limited) {
+		t.Errorf("the revoked secret passes the limit: %v", err)
+	}
+}
+
 func TestIdentify_SaysUnavailableAndCountsNothingWhenTheDatabaseIsAway(t *testing.T) {
 	l := newLedger()
 	l.down = true
@@ -181,12 +216,21 @@ func TestIdentify_SaysUnavailableAndCountsNothingWhenTheDatabaseIsAway(t *testin
 	}
 }
 
+// show presents a credential as the channel does.
+func show(t *testing.T, desk *Desk, p Presented, from netip.Addr) (Credential, error) {
+	t.Helper()
+	if err := desk.Admit(p, from); err != nil {
+		return Credential{}, err
+	}
+	return desk.Identify(t.Context(), p, from)
+}
+
 // guess shows n wrong secrets from one address and returns the last error.
 func guess(t *testing.T, desk *Desk, from netip.Addr, n int) error {
 	t.Helper()
 	var err error
 	for range n {
-		if _, err = desk.Identify(t.Context(), Presented{Kind: KindNode, Secret: NewNodeSecret().Sum}, from); err == nil {
+		if _, err = show(t, desk, Presented{Kind: KindNode, Secret: NewNodeSecret().Sum}, from); err == nil {
 			t.Fatal("a wrong secret was taken")
 		}
 	}
@@ -199,7 +243,7 @@ func TestCase_N45_WrongSecretsAreHeldBackAndTheLiveNodeIsNot(t *testing.T) {
 	secret := NewNodeSecret()
 	l.nodes[secret.Sum] = fleet.NodeRecord{ID: "ams-1", Role: "edge"}
 	owner := Presented{Kind: KindNode, Secret: secret.Sum}
-	if _, err := desk.Identify(t.Context(), owner, home); err != nil {
+	if _, err := show(t, desk, owner, home); err != nil {
 		t.Fatal(err)
 	}
 
@@ -219,7 +263,7 @@ func TestCase_N45_WrongSecretsAreHeldBackAndTheLiveNodeIsNot(t *testing.T) {
 	}
 
 	// The owner behind the same address, and everybody else, are as before.
-	if c, err := desk.Identify(t.Context(), owner, home); err != nil || c.Node.ID != "ams-1" {
+	if c, err := show(t, desk, owner, home); err != nil || c.Node.ID != "ams-1" {
 		t.Errorf("the live node's own secret: %+v, %v", c, err)
 	}
 	if err := guess(t, desk, netip.MustParseAddr("203.0.113.9"), 1); code(err) != fleet.CodeUnauthenticated {
@@ -238,7 +282,7 @@ func TestAttack_A45_PrefixesAreBoundedAndTheOldestGoesFirst(t *testing.T) {
 		return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
 	}
 	for i := range maxPrefixes + 1000 {
-		a.failed(addr(i), now)
+		a.failed(addr(i), Sum{}, now)
 	}
 	if n := a.prefixes.Len(); n != maxPrefixes {
 		t.Errorf("%d prefixes are kept, want %d", n, maxPrefixes)

@@ -1,0 +1,190 @@
+package session
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/enroll"
+	"rockpool/shared/wire"
+	"rockpool/shared/wsconn"
+)
+
+// Dispatcher is the dispatch loop as a session sees it. Events block for
+// backpressure only, never for a commit.
+type Dispatcher interface {
+	// Hello opens a session: enter is called with its epoch, in the loop, before
+	// anything can be sent to it. The welcome follows when the epoch is committed.
+	Hello(ctx context.Context, hello core.HelloEvent, enter func(epoch int64)) (int64, error)
+	Heartbeat(node string, epoch int64, hb core.HeartbeatEvent)
+	Alive(node string, epoch int64)
+	Accept(node string, epoch int64, attempt core.Attempt)
+	Decline(node string, epoch int64, attempt core.Attempt, reason string)
+	Progress(node string, epoch int64, attempt core.Attempt, percent int32)
+	Result(node string, epoch int64, attempt core.Attempt, result *fleet.Result)
+	Goodbye(node string, epoch int64, kind string)
+	Closed(node string, epoch int64)
+	Audit(note core.AuditNote)
+}
+
+// Enroller knows whose a credential is; enroll.Desk is one.
+type Enroller interface {
+	Admit(p enroll.Presented, from netip.Addr) error
+	Identify(ctx context.Context, p enroll.Presented, from netip.Addr) (enroll.Credential, error)
+	Register(ctx context.Context, c enroll.Credential, claim enroll.Claim) (enroll.Registered, error)
+}
+
+// Gateway serves GET /v1/channel. It outlives its requests: Close ends it.
+type Gateway struct {
+	hub    *Hub
+	loop   Dispatcher
+	desk   Enroller
+	agents *budget
+
+	ctx    context.Context // of what sessions ask the database; ends with Close
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	closing bool
+	open    map[*session]struct{} // from the upgrade to the end
+	running sync.WaitGroup        // requests and sessions
+}
+
+// NewGateway makes the endpoint over a hub.
+func NewGateway(hub *Hub, loop Dispatcher, desk Enroller) *Gateway {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Gateway{
+		hub: hub, loop: loop, desk: desk, agents: newBudget(hub.cfg.AgentsPerSecond, hub.cfg.Now),
+		ctx: ctx, cancel: cancel, open: map[*session]struct{}{},
+	}
+}
+
+// ServeHTTP identifies, upgrades and returns; the session lives on in a goroutine
+// of its own, which spares the request's memory. A credential that is missing,
+// malformed or of another kind is refused before anything else is read.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !g.begin() {
+		g.putOff(w, r, "the server stops")
+		return
+	}
+	defer g.running.Done()
+	from := g.hub.cfg.Address(r)
+	presented, err := enroll.Present(r.Header)
+	if err == nil {
+		err = g.desk.Admit(presented, from)
+	}
+	if err != nil {
+		g.refuse(w, r, err)
+		return
+	}
+	if !g.agents.take() {
+		g.hub.counts.overBudget.Add(1)
+		g.putOff(w, r, "too many nodes connect at once")
+		return
+	}
+	credential, err := g.desk.Identify(r.Context(), presented, from)
+	if err != nil {
+		g.refuse(w, r, err)
+		return
+	}
+	g.upgrade(w, r, credential, from)
+}
+
+func (g *Gateway) upgrade(w http.ResponseWriter, r *http.Request, credential enroll.Credential, from netip.Addr) {
+	conn, err := wsconn.Accept(w, r, wsconn.AcceptOptions{Options: g.hub.cfg.Conn})
+	if err != nil { // answered there
+		g.hub.counts.refused.Add(1)
+		g.hub.cfg.Logger.Debug("upgrade failed", "address", from, "error", err)
+		return
+	}
+	s := &session{gateway: g, hub: g.hub, conn: conn, address: from.String()}
+	if !g.keep(s) {
+		conn.Close(wire.CloseShutdown, "the server stops")
+		return
+	}
+	go func() {
+		defer g.drop(s)
+		s.run(&credential)
+	}()
+}
+
+func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	g.hub.counts.refused.Add(1)
+	refuseUpgrade(w, r, err)
+}
+
+func (g *Gateway) putOff(w http.ResponseWriter, r *http.Request, detail string) {
+	refuseUpgrade(w, r, fleet.Errorf(fleet.CodeUnavailable, detail))
+}
+
+// begin counts a request in, unless the gateway closes.
+func (g *Gateway) begin() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closing {
+		return false
+	}
+	g.running.Add(1)
+	return true
+}
+
+// keep counts a session in; its request is counted still.
+func (g *Gateway) keep(s *session) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closing {
+		return false
+	}
+	g.running.Add(1)
+	g.open[s] = struct{}{}
+	g.hub.counts.open.Add(1)
+	return true
+}
+
+func (g *Gateway) drop(s *session) {
+	g.mu.Lock()
+	delete(g.open, s)
+	g.mu.Unlock()
+	g.hub.counts.open.Add(-1)
+	g.running.Done()
+}
+
+// Close takes no more connections, ends all sessions in parallel (1001) and waits
+// for them. When ctx ends first it cuts what is left and gives ctx's error. The
+// dispatch loop must run until Close returns.
+func (g *Gateway) Close(ctx context.Context) error {
+	for _, s := range g.stop() {
+		s.end(wire.CloseShutdown, "the server stops")
+	}
+	done := make(chan struct{})
+	go func() { g.running.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	for _, s := range g.stop() {
+		s.conn.CloseNow()
+	}
+	return ctx.Err()
+}
+
+// stop gives the sessions that are open; from now on none joins them.
+func (g *Gateway) stop() []*session {
+	g.cancel()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closing = true
+	open := make([]*session, 0, len(g.open))
+	for s := range g.open {
+		open = append(open, s)
+	}
+	return open
+}
+
+// registerWithin bounds what one hello may wait for the database.
+const registerWithin = 15 * time.Second

@@ -1,0 +1,92 @@
+package session
+
+import (
+	"errors"
+	"sync"
+
+	"rockpool/backend/internal/core"
+	"rockpool/shared/wire"
+	"rockpool/shared/wsconn"
+)
+
+// Hub knows which session is the current one of a node: the one with the newest
+// epoch. The dispatch loop delivers through it.
+type Hub struct {
+	cfg    Config
+	counts counters
+
+	mu      sync.RWMutex
+	current map[string]*session // by node
+}
+
+// NewHub makes the hub that Gateway fills and the dispatch loop sends through.
+func NewHub(cfg Config) *Hub {
+	return &Hub{cfg: cfg.withDefaults(), current: map[string]*session{}}
+}
+
+// Counts gives what the channel has seen.
+func (h *Hub) Counts() Counts { return h.counts.read() }
+
+// Deliver hands each send to the session that it is for and never waits. A send
+// to a session that is not the node's current one is dropped: whatever it said
+// is said again after the next hello.
+func (h *Hub) Deliver(sends []core.Send) {
+	for i := range sends {
+		send := &sends[i]
+		s := h.sessionOf(send.Node, send.Epoch)
+		switch {
+		case s == nil:
+		case send.Kind == core.SendClose:
+			s.end(closeCodeOf(send.Code), send.Detail)
+		default:
+			h.send(s, wire.Msg(h.bodyOf(send)))
+		}
+	}
+}
+
+func (h *Hub) sessionOf(node string, epoch int64) *session {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if s := h.current[node]; s != nil && s.epoch == epoch {
+		return s
+	}
+	return nil
+}
+
+// send puts a message into a session's outbox. A peer that does not read is
+// closed; a message over the limits is our own mistake, and the node's next
+// heartbeat or the offer's deadline heals it.
+func (h *Hub) send(s *session, m wire.Outgoing) {
+	switch err := s.conn.Send(m); {
+	case err == nil, errors.Is(err, wsconn.ErrClosed):
+	case errors.Is(err, wsconn.ErrOverflow):
+		h.counts.slowConsumer.Add(1)
+		s.end(wire.CloseSlowConsumer, "the outbox is full")
+	default:
+		h.cfg.Logger.Error("message not sent", "node", s.node, "epoch", s.epoch, "type", m.Body.Type(), "error", err)
+	}
+}
+
+// enter makes s the current session of its node, and closes the one before. The
+// loop calls it, before it sends anything to this epoch.
+func (h *Hub) enter(s *session, epoch int64) {
+	h.mu.Lock()
+	before := h.current[s.node]
+	s.epoch = epoch
+	h.current[s.node] = s
+	h.mu.Unlock()
+	if before != nil {
+		before.end(wire.CloseSuperseded, core.CloseSuperseded)
+	}
+}
+
+// leave takes s out again, unless a newer session has its place, and gives the
+// epoch that it had; 0: none.
+func (h *Hub) leave(s *session) int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.current[s.node] == s {
+		delete(h.current, s.node)
+	}
+	return s.epoch
+}

@@ -1,0 +1,198 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/enroll"
+	"rockpool/shared/wire"
+	"rockpool/shared/wsconn"
+)
+
+// session is one connection of a node, from its upgrade to its end. One goroutine
+// owns it, the one in run; others call end and send through conn.
+type session struct {
+	gateway *Gateway
+	hub     *Hub
+	conn    *wsconn.Conn
+	address string
+	node    string // empty until it is registered
+	epoch   int64  // 0 until the loop gave one; written under hub.mu, in the loop
+	claimed bool   // a claim of authority was audited
+
+	ending sync.Once
+	closer sync.WaitGroup
+}
+
+// run is the life of the session.
+func (s *session) run(credential *enroll.Credential) {
+	defer s.over()
+	if !s.hello(credential) {
+		return
+	}
+	for {
+		frame, err := s.conn.Receive()
+		if err != nil {
+			s.note(err)
+			return
+		}
+		if !s.take(frame.Messages) {
+			return
+		}
+	}
+}
+
+// over tells the loop that the connection is gone, then waits until it is.
+func (s *session) over() {
+	if epoch := s.hub.leave(s); epoch != 0 {
+		s.gateway.loop.Closed(s.node, epoch)
+	}
+	s.end(wire.CloseNormal, "")
+	s.closer.Wait()
+}
+
+// end closes the connection without waiting for it; the first reason counts.
+func (s *session) end(code wire.CloseCode, reason string) {
+	s.ending.Do(func() {
+		s.closer.Go(func() { s.conn.Close(code, reason) })
+	})
+}
+
+// hello waits for the first message and opens the session with it; what came
+// behind it in the same frame is taken too. It reports whether the session goes on.
+func (s *session) hello(credential *enroll.Credential) bool {
+	overdue := time.AfterFunc(s.hub.cfg.HelloTimeout, func() { s.end(wire.CloseHelloTimeout, "no hello came") })
+	frame, err := s.conn.Receive()
+	overdue.Stop()
+	if err != nil {
+		s.note(err)
+		return false
+	}
+	first := frame.Messages[0]
+	if first.Type != wire.TypeHello {
+		s.bad(fleet.CodeOutOfOrder, "the first message is hello")
+		return false
+	}
+	hello, err := wire.Decode[wire.Hello](first)
+	if err != nil {
+		s.hub.counts.badMessages.Add(1)
+		s.refuse(fleet.Errorf(fleet.CodeBadMessage, err.Error()))
+		return false
+	}
+	if err := s.open(credential, &hello, first.Unknown); err != nil {
+		s.refuse(err)
+		return false
+	}
+	return s.take(frame.Messages[1:])
+}
+
+// open registers the node and enters the hub; the loop sends the welcome.
+func (s *session) open(credential *enroll.Credential, hello *wire.Hello, unknown []string) error {
+	if hello.ProtoMax < wire.ProtoMin || hello.ProtoMin > wire.ProtoMax {
+		return fleet.Errorf(fleet.CodeVersion, fmt.Sprintf(
+			"this server speaks protocol %d to %d, the agent %d to %d", wire.ProtoMin, wire.ProtoMax, hello.ProtoMin, hello.ProtoMax))
+	}
+	ctx, cancel := context.WithTimeout(s.gateway.ctx, registerWithin)
+	defer cancel()
+	registered, err := s.gateway.desk.Register(ctx, *credential, claimOf(hello, s.address))
+	if err != nil {
+		return err
+	}
+	s.node = registered.Node.ID
+	labels, reserved := wire.SplitLabels(hello.Labels)
+	s.unknown(unknown, reserved)
+	if registered.IgnoredRole != "" {
+		s.gateway.loop.Audit(core.AuditNote{
+			Action: "claimed_role_ignored", Node: s.node,
+			Detail: fmt.Sprintf("claimed %s, is %s", registered.IgnoredRole, registered.Node.Role),
+		})
+	}
+	s.conn.SetReceiveLimits(s.hub.cfg.Limits)
+	// The loop answers or stops: a deadline could leave an epoch that nobody closes.
+	epoch, err := s.gateway.loop.Hello(context.Background(), helloOf(hello, registered, labels, s.address), s.enter)
+	switch {
+	case err != nil:
+		return err
+	case epoch == 0:
+		return fleet.Errorf(fleet.CodeUnavailable, "the node is not known to the dispatch loop yet: try again")
+	}
+	s.hub.counts.sessions.Add(1)
+	return nil
+}
+
+func (s *session) enter(epoch int64) {
+	if epoch != 0 {
+		s.hub.enter(s, epoch)
+	}
+}
+
+// unknown counts keys and labels that no struct has. Those that claim authority
+// change nothing and leave one audit entry a session.
+func (s *session) unknown(keys, reserved []string) {
+	s.hub.counts.unknownKeys.Add(uint64(len(keys)))
+	claims := reserved
+	for _, key := range keys {
+		if wire.ClaimsAuthority(key) {
+			claims = append(claims, key)
+		}
+	}
+	if len(claims) == 0 {
+		return
+	}
+	s.hub.counts.claimedKeys.Add(uint64(len(claims)))
+	if s.claimed {
+		return
+	}
+	s.claimed = true
+	s.gateway.loop.Audit(core.AuditNote{
+		Action: "claimed_pool_ignored", Node: s.node,
+		Detail: wire.CleanText(strings.Join(claims, ", "), wire.MaxText),
+	})
+}
+
+// refuse answers a hello that can't be taken, and ends the connection.
+func (s *session) refuse(err error) {
+	s.hub.counts.refused.Add(1)
+	code, detail := fleet.CodeInternal, "the node could not be registered"
+	var known *fleet.Error
+	if errors.As(err, &known) {
+		code, detail = known.Code, known.Detail
+	}
+	s.hub.cfg.Logger.Info("hello refused", "node", s.node, "address", s.address, "code", code, "error", err)
+	closing := closeCodeOf(code)
+	s.hub.send(s, wire.Msg(wire.Refused{
+		Code: string(code), Detail: detail, RetryAfterMs: closing.RetryAfter().Milliseconds(), Fatal: hopeless[code],
+	}))
+	s.end(closing, string(code))
+}
+
+// hopeless refusals need a person: the same hello will never be taken.
+var hopeless = map[fleet.Code]bool{
+	fleet.CodeLicenseRefused: true, fleet.CodeNodeIDTaken: true, fleet.CodeVersion: true, fleet.CodeBadMessage: true,
+}
+
+// bad says what was wrong with a message, and ends the connection.
+func (s *session) bad(code fleet.Code, detail string) {
+	s.hub.counts.badMessages.Add(1)
+	s.hub.cfg.Logger.Warn("bad message", "node", s.node, "address", s.address, "code", code, "detail", detail)
+	s.hub.send(s, wire.Msg(wire.Error{Code: string(code), Detail: detail, Fatal: true}))
+	s.end(wire.CloseBadMessage, detail)
+}
+
+// note logs how the connection ended, and counts an end for what the peer sent.
+func (s *session) note(err error) {
+	var end *wsconn.End
+	if errors.As(err, &end) && end.Local {
+		switch end.Code {
+		case wire.CloseBadMessage, wire.CloseText, wire.CloseTooBig, wire.CloseProtocol:
+			s.hub.counts.badMessages.Add(1)
+		}
+	}
+	s.hub.cfg.Logger.Debug("connection over", "node", s.node, "address", s.address, "error", err)
+}
