@@ -19,7 +19,7 @@ const (
 
 // Counts are totals since the start, for metrics.
 type Counts struct {
-	Wrong   uint64 // well-formed credentials that matched no record
+	Wrong   uint64 // well-formed credentials that matched no record, and refused registrations
 	Limited uint64 // refused unread, for too many wrong ones from there
 }
 

@@ -165,7 +165,7 @@ func TestRegister_RefusesByLicense(t *testing.T) {
 		l := newLedger()
 		desk, _ := newTestDesk(l)
 		_, err := desk.Register(t.Context(), Credential{Kind: KindLicense, License: c.license}, Claim{Role: c.role})
-		if code(err) != c.want || l.seats != 0 {
+		if code(err) != c.want || l.seats != 0 || desk.Counts().Wrong != 1 {
 			t.Errorf("%s: %v, seats %d", c.name, err, l.seats)
 		}
 	}

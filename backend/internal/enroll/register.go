@@ -2,7 +2,9 @@ package enroll
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"rockpool/backend/internal/core/fleet"
@@ -15,7 +17,7 @@ type Claim struct {
 	Role      string // empty: whatever the record or license gives
 	MachineID string // shown, never an authority
 	Capacity  fleet.Vector
-	Address   string
+	Address   netip.Addr
 }
 
 // Registered is the record that a session works under.
@@ -28,12 +30,15 @@ type Registered struct {
 
 // Register gives the credential's node, and makes it first where a license lets
 // it: in pool-<license's user>, with a role of the license. Errors are
-// *fleet.Error: license_refused, license_limit, node_id_taken, unavailable.
+// *fleet.Error: license_refused, license_limit, node_id_taken, unavailable. A
+// refusal counts against the address like a wrong secret: each costs a lock on
+// the license.
 func (d *Desk) Register(ctx context.Context, c Credential, claim Claim) (Registered, error) {
 	node := c.Node
 	if !c.Known {
 		made, err := d.newNode(ctx, c, claim)
 		if err != nil {
+			d.countRefusal(err, c, claim)
 			return Registered{}, err
 		}
 		node = made.NodeRecord
@@ -56,13 +61,21 @@ func (d *Desk) newNode(ctx context.Context, c Credential, claim Claim) (record.N
 	if err != nil {
 		return record.Node{}, err
 	}
-	actor := record.Actor{Subject: "license:" + c.License.ID, Address: claim.Address}
+	actor := record.Actor{Subject: "license:" + c.License.ID, Address: claim.Address.String()}
 	node, err := d.store.RegisterNode(ctx, actor, c.License.ID, claim.NodeID, role, c.Secret, claim.MachineID)
 	if err != nil {
 		return record.Node{}, fmt.Errorf("register a node: %w", err)
 	}
 	d.log.Info("node registered", "node", node.ID, "license", c.License.ID, "pool", node.Pool, "role", node.Role)
 	return node, nil
+}
+
+// countRefusal counts what the license refused, and no fault of ours.
+func (d *Desk) countRefusal(err error, c Credential, claim Claim) {
+	var known *fleet.Error
+	if errors.As(err, &known) && known.Code.Status() < 500 {
+		d.attempts.failed(claim.Address, c.Secret, d.now())
+	}
 }
 
 // usable spares the database a transaction that can't succeed; the store checks

@@ -101,7 +101,7 @@ func (g *Gateway) upgrade(w http.ResponseWriter, r *http.Request, credential enr
 		g.hub.cfg.Logger.Debug("upgrade failed", "address", from, "error", err)
 		return
 	}
-	s := &session{gateway: g, hub: g.hub, conn: conn, address: from.String()}
+	s := &session{gateway: g, hub: g.hub, conn: conn, from: from}
 	if !g.keep(s) {
 		conn.Close(wire.CloseShutdown, "the server stops")
 		return

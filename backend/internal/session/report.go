@@ -1,6 +1,7 @@
 package session
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -15,16 +16,16 @@ import (
 // wire.Decode: its fields are within their bounds and its texts are clean.
 
 // claimOf is what a hello asks of enrollment.
-func claimOf(h *wire.Hello, address string) enroll.Claim {
+func claimOf(h *wire.Hello, from netip.Addr) enroll.Claim {
 	return enroll.Claim{
 		NodeID: h.NodeID, Role: h.Role, MachineID: h.MachineID,
-		Capacity: vectorOf(h.Capacity), Address: address,
+		Capacity: vectorOf(h.Capacity), Address: from,
 	}
 }
 
 // helloOf is the event that opens the session. Capacity comes from registration,
 // which clamped it; labels are those that claim nothing.
-func helloOf(h *wire.Hello, reg enroll.Registered, labels []wire.Pair, address string) core.HelloEvent {
+func helloOf(h *wire.Hello, reg enroll.Registered, labels []wire.Pair, from netip.Addr) core.HelloEvent {
 	runners := slices.Clone(h.Runners)
 	slices.Sort(runners)
 	return core.HelloEvent{
@@ -33,7 +34,7 @@ func helloOf(h *wire.Hello, reg enroll.Registered, labels []wire.Pair, address s
 			AgentVersion: h.AgentVersion, OS: h.OS, Arch: h.Arch, MachineID: h.MachineID, BootID: h.BootID,
 			Role: h.Role, Region: h.Region, Backend: h.Backend, Capacity: reg.Capacity,
 			Runners: slices.Compact(runners), Endpoints: labelsOf(h.Endpoints), Labels: labelsOf(labels),
-			RemoteAddr: address,
+			RemoteAddr: from.String(),
 		},
 		Running: runningOf(h.Running),
 		Spooled: h.Spooled,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -21,7 +22,7 @@ type session struct {
 	gateway *Gateway
 	hub     *Hub
 	conn    *wsconn.Conn
-	address string
+	from    netip.Addr
 	node    string // empty until it is registered
 	epoch   int64  // 0 until the loop gave one; written under hub.mu, in the loop
 	claimed bool   // a claim of authority was audited
@@ -100,7 +101,7 @@ func (s *session) open(credential *enroll.Credential, hello *wire.Hello, unknown
 	}
 	ctx, cancel := context.WithTimeout(s.gateway.ctx, registerWithin)
 	defer cancel()
-	registered, err := s.gateway.desk.Register(ctx, *credential, claimOf(hello, s.address))
+	registered, err := s.gateway.desk.Register(ctx, *credential, claimOf(hello, s.from))
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (s *session) open(credential *enroll.Credential, hello *wire.Hello, unknown
 	}
 	s.conn.SetReceiveLimits(s.hub.cfg.Limits)
 	// The loop answers or stops: a deadline could leave an epoch that nobody closes.
-	epoch, err := s.gateway.loop.Hello(context.Background(), helloOf(hello, registered, labels, s.address), s.enter)
+	epoch, err := s.gateway.loop.Hello(context.Background(), helloOf(hello, registered, labels, s.from), s.enter)
 	switch {
 	case err != nil:
 		return err
@@ -164,7 +165,7 @@ func (s *session) refuse(err error) {
 	if errors.As(err, &known) {
 		code, detail = known.Code, known.Detail
 	}
-	s.hub.cfg.Logger.Info("hello refused", "node", s.node, "address", s.address, "code", code, "error", err)
+	s.hub.cfg.Logger.Info("hello refused", "node", s.node, "address", s.from, "code", code, "error", err)
 	closing := closeCodeOf(code)
 	s.hub.send(s, wire.Msg(wire.Refused{
 		Code: string(code), Detail: detail, RetryAfterMs: closing.RetryAfter().Milliseconds(), Fatal: hopeless[code],
@@ -180,7 +181,7 @@ var hopeless = map[fleet.Code]bool{
 // bad says what was wrong with a message, and ends the connection.
 func (s *session) bad(code fleet.Code, detail string) {
 	s.hub.counts.badMessages.Add(1)
-	s.hub.cfg.Logger.Warn("bad message", "node", s.node, "address", s.address, "code", code, "detail", detail)
+	s.hub.cfg.Logger.Warn("bad message", "node", s.node, "address", s.from, "code", code, "detail", detail)
 	s.hub.send(s, wire.Msg(wire.Error{Code: string(code), Detail: detail, Fatal: true}))
 	s.end(wire.CloseBadMessage, detail)
 }
@@ -194,5 +195,5 @@ func (s *session) note(err error) {
 			s.hub.counts.badMessages.Add(1)
 		}
 	}
-	s.hub.cfg.Logger.Debug("connection over", "node", s.node, "address", s.address, "error", err)
+	s.hub.cfg.Logger.Debug("connection over", "node", s.node, "address", s.from, "error", err)
 }

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -328,4 +330,24 @@ func TestGateway_WorksUnderEcho(t *testing.T) {
 	a := r.join("ams-1", r.node("ams-1"))
 	a.say(wire.Heartbeat{Accepting: true})
 	r.loop.await(t, "heartbeat ams-1 1 accepting=true")
+}
+
+// The request's goroutine and its buffers are gone; the session's own is left.
+func TestSession_CostsOneGoroutineWhenIdle(t *testing.T) {
+	r := newRig(t, nil)
+	const sessions = 40
+	before := runtime.NumGoroutine()
+	for i := range sessions {
+		id := fmt.Sprintf("n-%d", i)
+		a := r.dialRaw(bearer(r.node(id)))
+		a.send(frameOf(t, helloFrom(id)))
+		a.receive()
+	}
+	overdue := time.Now().Add(patience)
+	for runtime.NumGoroutine() > before+sessions+2 { // the server accepting, and slack for one that goes
+		if time.Now().After(overdue) {
+			t.Fatalf("%d goroutines for %d idle sessions", runtime.NumGoroutine()-before, sessions)
+		}
+		runtime.Gosched()
+	}
 }
