@@ -49,8 +49,12 @@ type Policy struct {
 // scopeField is where a rule's scope stands: subject, object, action, scope.
 const scopeField = 3
 
-// NewPolicy reads the embedded rules. An error means that they are broken.
+// NewPolicy reads the embedded rules; log nil: the default. An error means that
+// the rules are broken.
 func NewPolicy(log *slog.Logger) (*Policy, error) {
+	if log == nil {
+		log = slog.Default()
+	}
 	m, err := model.NewModelFromString(policies.Model)
 	if err != nil {
 		return nil, fmt.Errorf("read policies/model.conf: %w", err)

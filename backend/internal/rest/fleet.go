@@ -73,8 +73,9 @@ type Pool struct {
 	State      string      `json:"state"` // active, draining, disabled
 	Nodes      int         `json:"nodes"`
 	Leases     LeaseCounts `json:"leases"`
-	TotalSlots int64       `json:"totalSlots"` // of ready nodes
-	FreeSlots  int64       `json:"freeSlots"`  // of ready nodes without a hold
+	Held       int         `json:"held"`       // nodes with a hold, whatever their lease
+	TotalSlots int64       `json:"totalSlots"` // of all its nodes
+	FreeSlots  int64       `json:"freeSlots"`  // that can take work now
 	Running    int         `json:"running"`    // attempts that its nodes hold
 	Queued     int         `json:"queued"`     // jobs whose first pool it is
 }

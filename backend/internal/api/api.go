@@ -1,0 +1,119 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"rockpool/backend/internal/access"
+	"rockpool/backend/internal/artifact"
+	"rockpool/backend/internal/rest"
+)
+
+// Readiness says whether the server can do its work now: an error is why not.
+// A *fleet.Error with code standby or unavailable keeps its code.
+type Readiness interface {
+	Ready(ctx context.Context) error
+}
+
+// Config is what the API is wired with. Every field but Log is required.
+type Config struct {
+	Store     Store
+	Dispatch  Dispatcher
+	Artifacts *artifact.Store
+	Gate      *access.Gate
+	Policy    *access.Policy
+	Channel   http.Handler // GET /v1/channel; it tells credentials apart itself
+	Ready     Readiness
+	Version   rest.Version
+	Now       func() time.Time
+	Log       *slog.Logger // nil: the default
+}
+
+// API serves REST. It is an http.Handler.
+type API struct {
+	store     Store
+	dispatch  Dispatcher
+	artifacts *artifact.Store
+	gate      *access.Gate
+	policy    *access.Policy
+	channel   http.Handler
+	ready     Readiness
+	version   rest.Version
+	now       clock
+	log       *slog.Logger
+
+	jobIDs  *jobIDs
+	keys    *keyLocks
+	setups  *access.Limiter
+	openAPI []byte
+	echo    *echo.Echo
+}
+
+// Bounds of /v1/setup, per address prefix: each try is counted.
+const (
+	setupBurst    = 10
+	setupRefill   = 6 * time.Second
+	setupPrefixes = 1 << 14
+)
+
+// New makes the API and its router. An error names what is missing or wrong.
+func New(cfg Config) (*API, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	a := &API{
+		store: cfg.Store, dispatch: cfg.Dispatch, artifacts: cfg.Artifacts, gate: cfg.Gate, policy: cfg.Policy,
+		channel: cfg.Channel, ready: cfg.Ready, version: cfg.Version, now: cfg.Now, log: cfg.Log,
+		jobIDs: newJobIDs(cfg.Now), keys: newKeyLocks(),
+		setups: access.NewLimiter(setupBurst, setupRefill, setupPrefixes, cfg.Now),
+	}
+	doc, err := OpenAPI(cfg.Version.Version)
+	if err != nil {
+		return nil, err
+	}
+	if a.openAPI, err = doc.MarshalJSON(); err != nil {
+		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
+	}
+	a.echo = a.router()
+	return a, nil
+}
+
+func (cfg *Config) check() error {
+	for _, need := range []struct {
+		missing bool
+		name    string
+	}{
+		{cfg.Store == nil, "Store"}, {cfg.Dispatch == nil, "Dispatch"}, {cfg.Artifacts == nil, "Artifacts"},
+		{cfg.Gate == nil, "Gate"}, {cfg.Policy == nil, "Policy"}, {cfg.Channel == nil, "Channel"},
+		{cfg.Ready == nil, "Ready"}, {cfg.Now == nil, "Now"},
+	} {
+		if need.missing {
+			return errors.New("api: Config." + need.name + " is missing")
+		}
+	}
+	return nil
+}
+
+// ServeHTTP answers one request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.echo.ServeHTTP(w, r) }
+
+func (a *API) router() *echo.Echo {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.IPExtractor = echo.ExtractIPDirect() // no header names the client
+	e.HTTPErrorHandler = a.answerError
+	e.Use(a.frame)
+	for i := range table {
+		e.Add(table[i].Method, table[i].Path, a.guard(&table[i]))
+	}
+	return e
+}

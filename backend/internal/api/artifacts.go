@@ -1,0 +1,146 @@
+package api
+
+import (
+	"encoding/base64"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"rockpool/backend/internal/access"
+	"rockpool/backend/internal/artifact"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+	"rockpool/backend/internal/rest"
+)
+
+// uploadStall is how long an upload may bring nothing.
+const uploadStall = 30 * time.Second
+
+// putArtifact takes a file under the digest in the path.
+func (a *API) putArtifact(c *call) error {
+	digest, ok := artifact.ParseDigest(c.param("digest"))
+	if !ok {
+		return badRequest("the path ends with sha256: and 64 lower-case hex digits")
+	}
+	return a.receive(c, digest)
+}
+
+// postArtifact takes a file and answers under which digest it is kept.
+func (a *API) postArtifact(c *call) error { return a.receive(c, "") }
+
+// receive stores the body. What the client says of its digest, in the path, in
+// ?digest or as Content-Digest, must be true.
+func (a *API) receive(c *call, announced artifact.Digest) error {
+	announced, err := c.announced(announced)
+	if err != nil {
+		return err
+	}
+	if c.Request().ContentLength > a.artifacts.Max() {
+		return fleet.Errorf(fleet.CodeTooLarge, "an artifact is at most "+strconv.FormatInt(a.artifacts.Max(), 10)+" bytes")
+	}
+	conn := http.NewResponseController(c.Response())
+	body := &stallGuard{Reader: http.MaxBytesReader(c.Response(), c.Request().Body, a.artifacts.Max()), conn: conn}
+	digest, size, err := a.artifacts.Put(body, announced)
+	_ = conn.SetReadDeadline(time.Time{})
+	if err != nil {
+		return err
+	}
+	row := record.Artifact{Digest: string(digest), Size: size, Owner: c.who.User.ID, CreatedAt: a.now()}
+	if err := a.store.PutArtifact(c.ctx(), row); err != nil {
+		return err
+	}
+	return c.created("/v1/artifacts/"+string(digest), rest.Artifact{Digest: string(digest), Size: size})
+}
+
+// announced is what the client says that the digest is; empty: nothing.
+func (c *call) announced(inPath artifact.Digest) (artifact.Digest, error) {
+	digest := inPath
+	if text := c.QueryParam("digest"); text != "" {
+		asked, ok := artifact.ParseDigest(text)
+		if !ok || digest != "" && digest != asked {
+			return "", badRequest("digest must be sha256: and 64 lower-case hex digits")
+		}
+		digest = asked
+	}
+	header := c.Request().Header.Get(rest.HeaderContentDigest)
+	if header == "" {
+		return digest, nil
+	}
+	said, ok := parseContentDigest(header)
+	if !ok {
+		return "", badRequest("%s must be sha-256=:<base64>: (RFC 9530)", rest.HeaderContentDigest)
+	}
+	if digest != "" && digest != said {
+		return "", badRequest("%s and the announced digest differ", rest.HeaderContentDigest)
+	}
+	return said, nil
+}
+
+// parseContentDigest reads the sha-256 member of RFC 9530's header.
+func parseContentDigest(header string) (artifact.Digest, bool) {
+	for member := range strings.SplitSeq(header, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(member), "=")
+		if name != "sha-256" {
+			continue
+		}
+		text, opened := strings.CutPrefix(value, ":")
+		text, closed := strings.CutSuffix(text, ":")
+		sum, err := base64.StdEncoding.DecodeString(text)
+		return artifact.DigestOf(sum), opened && closed && err == nil && len(sum) == 32
+	}
+	return "", false
+}
+
+// stallGuard ends an upload that brings nothing for uploadStall.
+type stallGuard struct {
+	io.Reader
+	conn *http.ResponseController
+}
+
+func (g *stallGuard) Read(p []byte) (int, error) {
+	_ = g.conn.SetReadDeadline(time.Now().Add(uploadStall)) // not every writer has one
+	return g.Reader.Read(p)
+}
+
+// getArtifact serves a file's bytes to those who own it, and to a node for an
+// input of a job that is open there. It is never shown in place: whoever made
+// the bytes is not trusted by a browser that opens them.
+func (a *API) getArtifact(c *call) error {
+	digest, ok := artifact.ParseDigest(c.param("digest"))
+	if !ok {
+		return notFound("artifact")
+	}
+	row, err := a.findArtifact(c, digest)
+	if err != nil {
+		return err
+	}
+	file, err := a.artifacts.Get(digest)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return serveArtifact(c, digest, row.Size, file)
+}
+
+func (a *API) findArtifact(c *call, digest artifact.Digest) (record.Artifact, error) {
+	if c.who.Kind == access.ByNodeSecret {
+		return a.store.ArtifactForNode(c.ctx(), string(digest), c.who.Node.ID)
+	}
+	return a.store.Artifact(c.ctx(), string(digest), c.owner())
+}
+
+func serveArtifact(c *call, digest artifact.Digest, size int64, file *os.File) error {
+	h := c.Response().Header()
+	h.Set(echo.HeaderContentType, echo.MIMEOctetStream)
+	h.Set(echo.HeaderContentDisposition, "attachment")
+	h.Set(echo.HeaderContentSecurityPolicy, "sandbox; default-src 'none'; frame-ancestors 'none'")
+	h.Set("ETag", strconv.Quote(string(digest)))
+	// Ranges and conditions come with it; the moment says nothing, the ETag all.
+	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, io.NewSectionReader(file, 0, size))
+	return nil
+}

@@ -1,0 +1,148 @@
+package api
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"rockpool/backend/internal/access"
+	"rockpool/backend/internal/record"
+	"rockpool/backend/internal/rest"
+	"rockpool/shared/ids"
+)
+
+// peer is the address of the connection's other end; no header changes it.
+func peer(c echo.Context) netip.Addr {
+	at, err := netip.ParseAddrPort(c.Request().RemoteAddr)
+	if err != nil {
+		return netip.IPv6Unspecified() // a unix socket: all share one bucket
+	}
+	return at.Addr()
+}
+
+func requestID(c echo.Context) string { return c.Response().Header().Get(rest.HeaderRequestID) }
+
+// actor is who does this, for the audit entry.
+func (c *call) actor() record.Actor {
+	return record.Actor{Subject: c.who.Subject(), Address: peer(c).String(), RequestID: requestID(c.Context)}
+}
+
+// owner is the filter of rights: nil where all objects may be seen.
+func (c *call) owner() *int64 {
+	if c.scope == access.ScopeAll {
+		return nil
+	}
+	id := c.who.User.ID
+	return &id
+}
+
+// sees reports whether an object of that owner may be seen at all.
+func (c *call) sees(owner int64) bool {
+	mine := c.owner()
+	return mine == nil || owner != 0 && owner == *mine
+}
+
+// param is a parameter of the path, unescaped.
+func (c *call) param(name string) string {
+	value := c.Param(name)
+	if c.Request().URL.RawPath == "" {
+		return value
+	}
+	if plain, err := url.PathUnescape(value); err == nil {
+		return plain
+	}
+	return value
+}
+
+// jobID is the path's job; what can't be a job's id is not found.
+func (c *call) jobID() (ids.JobID, error) {
+	id, err := ids.ParseJobID(c.param("id"))
+	if err != nil {
+		return id, notFound("job")
+	}
+	return id, nil
+}
+
+// named is the path's name of a node, pool or app; what can't be a name is not found.
+func (c *call) named(what string) (string, error) {
+	name := c.param("id")
+	if ids.CheckName(name) != nil {
+		return "", notFound(what)
+	}
+	return name, nil
+}
+
+// thing is the path's id of something whose ids the store makes.
+func (c *call) thing(what string) (string, error) {
+	id := c.param("id")
+	if !afterID(id) {
+		return "", notFound(what)
+	}
+	return id, nil
+}
+
+// userID is the path's user.
+func (c *call) userID() (int64, error) {
+	id, ok := parseUser(c.param("id"))
+	if !ok {
+		return 0, notFound("user")
+	}
+	return id, nil
+}
+
+// parseUser reads a user's id in its one spelling.
+func parseUser(text string) (int64, bool) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	return id, err == nil && id > 0 && strconv.FormatInt(id, 10) == text
+}
+
+func userText(id int64) string { return strconv.FormatInt(id, 10) }
+
+// ownerText is an owner as documents show it; nobody is null.
+func ownerText(id int64) *string {
+	if id == 0 {
+		return nil
+	}
+	text := userText(id)
+	return &text
+}
+
+// created answers 201 with where the new thing stands.
+func (c *call) created(location string, doc any) error {
+	c.Response().Header().Set(echo.HeaderLocation, location)
+	return c.JSON(http.StatusCreated, doc)
+}
+
+// checkQuery refuses parameters that the route does not know: a misspelt filter
+// would select everything, and an unknown dryRun would be no dry run.
+func checkQuery(c *call, known []string) error {
+	raw := c.Request().URL.RawQuery
+	if raw == "" {
+		return nil
+	}
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return badRequest("the query is not well-formed")
+	}
+	for name, list := range values {
+		if !slices.Contains(known, name) {
+			return badRequest("unknown query parameter %.64q", name)
+		}
+		if len(list) > 1 {
+			return badRequest("query parameter %s stands there twice", name)
+		}
+		if !plainText(list[0]) {
+			return badRequest("query parameter %s is not plain text", name)
+		}
+	}
+	return nil
+}
+
+// plainText is UTF-8 without NUL: what every text column can keep.
+func plainText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }

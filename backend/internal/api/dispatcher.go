@@ -1,0 +1,44 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/shared/ids"
+)
+
+// Dispatcher is the dispatch loop. Errors are *fleet.Error (unavailable while the
+// database is away, with nothing done) or the context's.
+type Dispatcher interface {
+	Work
+	Live
+	Records
+}
+
+// Work takes and ends jobs; both answer after the commit.
+type Work interface {
+	Submit(ctx context.Context, jobs []core.JobInsert) ([]core.Submitted, error)
+	// Cancel is not_found when the job is not open.
+	Cancel(ctx context.Context, id ids.JobID, actor string, graceMs int64) (fleet.JobState, error)
+	// Wait returns nil once the job is terminal, or ctx's error.
+	Wait(ctx context.Context, id ids.JobID) error
+}
+
+// Live reads what is true now, without side effects.
+type Live interface {
+	LiveJobs(ctx context.Context, ids []ids.JobID) (map[ids.JobID]core.JobView, error)
+	Fleet(ctx context.Context) (*core.FleetView, error)
+	Explain(ctx context.Context, id ids.JobID) (core.Explanation, bool, error)
+	WallAt(fleet.Time) time.Time
+}
+
+// Records takes committed changes: when a call returns, the very next decision
+// uses them.
+type Records interface {
+	PutNode(ctx context.Context, node fleet.NodeRecord) error
+	PutApp(ctx context.Context, app fleet.App) error
+	PutPool(ctx context.Context, pool fleet.Pool) error
+	RevokeNode(ctx context.Context, node, reason string) error
+}

@@ -1,0 +1,76 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+
+	"rockpool/backend/internal/access"
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/rest"
+)
+
+func (a *API) explainJob(c *call) error {
+	id, err := c.jobID()
+	if err != nil {
+		return err
+	}
+	job, err := a.store.Job(c.ctx(), id, c.owner())
+	if err != nil {
+		return err
+	}
+	explained, open, err := a.dispatch.Explain(c.ctx(), id)
+	if err != nil {
+		return err
+	}
+	if !open {
+		return fleet.Errorf(fleet.CodeConflict, "the job has ended: its decision and its attempts say why it went as it did")
+	}
+	// Whose nodes stand in a shared pool is not everybody's business.
+	named := c.scope == access.ScopeAll && slices.Contains(c.who.User.Roles, access.RoleSuperadmin)
+	return c.JSON(http.StatusOK, rest.Explanation{
+		Job: id.String(), State: explained.Job.State.String(), At: rest.At(a.dispatch.WallAt(explained.Now.At)),
+		Rule: string(explained.Now.Rule), Pools: poolExplanations(&explained, named),
+		Text: decisionText(&explained.Now, &job.Spec),
+	})
+}
+
+// poolExplanations counts the nodes under every reason that they have, and names
+// them where that is allowed.
+func poolExplanations(e *core.Explanation, named bool) []rest.PoolExplanation {
+	list := make([]rest.PoolExplanation, 0, len(e.Now.Pools))
+	for i := range e.Now.Pools {
+		list = append(list, poolExplanation(e, &e.Now.Pools[i], named))
+	}
+	return list
+}
+
+func poolExplanation(e *core.Explanation, t *fleet.Tally, named bool) rest.PoolExplanation {
+	doc := rest.PoolExplanation{Pool: t.Pool, Reasons: []rest.NodeExplanation{}}
+	var byReason [fleet.NumReasons]rest.NodeExplanation
+	for _, node := range e.Nodes {
+		if node.Pool != t.Pool {
+			continue
+		}
+		doc.Nodes++
+		if len(node.Reasons) == 0 {
+			doc.Candidates++
+			if named {
+				doc.CandidateNodes = append(doc.CandidateNodes, node.Node)
+			}
+		}
+		for _, r := range node.Reasons {
+			byReason[r].Nodes++
+			if named {
+				byReason[r].NodeIDs = append(byReason[r].NodeIDs, node.Node)
+			}
+		}
+	}
+	for r, counted := range byReason {
+		if counted.Nodes > 0 {
+			counted.Reason = fleet.Reason(r).String()
+			doc.Reasons = append(doc.Reasons, counted)
+		}
+	}
+	return doc
+}

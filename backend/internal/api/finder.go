@@ -1,0 +1,65 @@
+package api
+
+import (
+	"rockpool/backend/internal/artifact"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+)
+
+// finder looks up what job requests name, apps and artifacts, each once.
+type finder struct {
+	api   *API
+	call  *call
+	apps  map[string]record.App
+	sizes map[artifact.Digest]int64
+}
+
+func (a *API) newFinder(c *call) *finder {
+	return &finder{api: a, call: c, apps: map[string]record.App{}, sizes: map[artifact.Digest]int64{}}
+}
+
+// complete fills in the app's owner and the inputs' sizes. Another user's app is
+// not_found like one that is not there; another user's artifact is not uploaded.
+func (f *finder) complete(spec *fleet.JobSpec) error {
+	app, err := f.app(spec.App)
+	if err != nil {
+		return err
+	}
+	spec.Owner = app.Owner
+	for i := range spec.Inputs {
+		in := &spec.Inputs[i]
+		in.Size, err = f.size(artifact.Digest(in.Digest))
+		if isNotFound(err) {
+			return unprocessable("inputs.%s: %s is not uploaded", in.Name, in.Digest)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *finder) app(id string) (record.App, error) {
+	if app, ok := f.apps[id]; ok {
+		return app, nil
+	}
+	app, err := f.api.store.App(f.call.ctx(), id)
+	if isNotFound(err) || err == nil && !f.call.sees(app.Owner) {
+		return app, fleet.Errorf(fleet.CodeNotFound, "there is no app "+id)
+	}
+	if err == nil {
+		f.apps[id] = app
+	}
+	return app, err
+}
+
+func (f *finder) size(digest artifact.Digest) (int64, error) {
+	if size, ok := f.sizes[digest]; ok {
+		return size, nil
+	}
+	kept, err := f.api.store.Artifact(f.call.ctx(), string(digest), f.call.owner())
+	if err == nil {
+		f.sizes[digest] = kept.Size
+	}
+	return kept.Size, err
+}

@@ -1,0 +1,48 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"rockpool/backend/internal/rest"
+)
+
+// securityHeaders stand on every answer: documents are never run, framed,
+// guessed at or kept by a cache.
+var securityHeaders = map[string]string{
+	echo.HeaderXContentTypeOptions:   "nosniff",
+	echo.HeaderContentSecurityPolicy: "default-src 'none'; frame-ancestors 'none'",
+	echo.HeaderXFrameOptions:         "DENY",
+	echo.HeaderReferrerPolicy:        "no-referrer",
+	echo.HeaderCacheControl:          "no-store",
+}
+
+// frame stands around every request: its id, the headers, no panic gets out, no
+// text that can't be kept gets in by the path.
+func (a *API) frame(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		h := c.Response().Header()
+		h.Set(rest.HeaderRequestID, uuid.NewString())
+		for name, value := range securityHeaders {
+			h.Set(name, value)
+		}
+		defer func() {
+			if p := recover(); p != nil {
+				if p == http.ErrAbortHandler {
+					panic(p)
+				}
+				a.log.Error("panic in a handler", "path", c.Path(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				err = errors.New("panic in a handler")
+			}
+		}()
+		if !plainText(c.Request().URL.Path) {
+			return badRequest("the path is not plain text")
+		}
+		return next(c)
+	}
+}

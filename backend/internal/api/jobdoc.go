@@ -1,0 +1,142 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+	"rockpool/backend/internal/rest"
+	"rockpool/shared/ids"
+)
+
+// liveDocs are the documents of rows, each as it is now: what lives in memory
+// only (running, since when, how far) is laid over open ones.
+func (a *API) liveDocs(ctx context.Context, rows []record.Job) ([]rest.Job, error) {
+	var open []ids.JobID
+	for i := range rows {
+		if !rows[i].State.Terminal() {
+			open = append(open, rows[i].Spec.ID)
+		}
+	}
+	var live map[ids.JobID]core.JobView
+	if len(open) > 0 {
+		var err error
+		if live, err = a.dispatch.LiveJobs(ctx, open); err != nil {
+			return nil, err
+		}
+	}
+	docs := make([]rest.Job, len(rows))
+	for i := range rows {
+		if view, ok := live[rows[i].Spec.ID]; ok && !rows[i].State.Terminal() {
+			a.overlay(&rows[i], &view)
+			docs[i] = jobDoc(&rows[i])
+			if view.State == fleet.JobRunning {
+				docs[i].Percent = &view.Percent
+			}
+			continue
+		}
+		docs[i] = jobDoc(&rows[i])
+	}
+	return docs, nil
+}
+
+// overlay brings a row up to what memory knows; it may be a commit ahead.
+func (a *API) overlay(row *record.Job, view *core.JobView) {
+	row.State, row.Cause, row.Attempt = view.State, view.Cause, view.Attempt
+	row.Node, row.Pool, row.Fallback = view.Node, view.Pool, view.Fallback
+	if view.StartedAt != 0 {
+		row.StartedAt = a.wall(view.StartedAt)
+	}
+}
+
+func (a *API) wall(t fleet.Time) *time.Time {
+	if t == 0 {
+		return nil
+	}
+	at := a.dispatch.WallAt(t)
+	return &at
+}
+
+func jobDoc(j *record.Job) rest.Job {
+	id := j.Spec.ID.String()
+	doc := rest.Job{
+		ID: id, App: j.Spec.App, Role: j.Spec.Role, Runner: j.Spec.Runner, State: j.State.String(),
+		Reason: causeText(j.Cause), Detail: j.Detail, Priority: j.Spec.Priority, Attempt: j.Attempt,
+		Node: j.Node, Pool: j.Pool, Fallback: j.Fallback, CreatedAt: rest.At(j.SubmittedAt),
+		AssignedAt: rest.AtPtr(j.AssignedAt), StartedAt: rest.AtPtr(j.StartedAt), EndedAt: rest.AtPtr(j.EndedAt),
+		ExitCode: j.ExitCode, Labels: pairs(j.Spec.Labels),
+		Links: rest.JobLinks{Decision: jobPath(id) + "/decision", Log: jobPath(id) + "/log"},
+	}
+	if j.AssignedAt != nil {
+		queued := max(0, j.AssignedAt.Sub(j.SubmittedAt).Milliseconds())
+		doc.QueuedMs = &queued
+	}
+	if json.Valid(j.Output) { // the bytes are a node's
+		doc.Output = j.Output
+	}
+	if len(j.Outputs) > 0 {
+		doc.Outputs = make(map[string]string, len(j.Outputs))
+		for _, file := range j.Outputs {
+			doc.Outputs[file.Name] = file.Digest
+		}
+	}
+	if j.Cause == fleet.CausePoolExhausted {
+		if kept, err := record.DecodeDecision(j.Decision); err == nil {
+			doc.Reasons = reasonsOf(&kept.Decision)
+		}
+	}
+	return doc
+}
+
+// freshJob is the document of a job whose insert was just committed as row.
+func (a *API) freshJob(insert *core.JobInsert, row *core.JobRow) rest.Job {
+	doc := jobDoc(&record.Job{
+		Spec: *insert.Spec, State: row.State, Cause: row.Cause, Detail: row.Detail, Attempt: row.Attempt, Node: row.Node,
+		Pool: row.Pool, Fallback: row.Fallback, SubmittedAt: a.dispatch.WallAt(insert.At), AssignedAt: a.wall(row.AssignedAt),
+		EndedAt: a.wall(row.EndedAt),
+	})
+	if row.Cause == fleet.CausePoolExhausted && row.Decision != nil {
+		doc.Reasons = reasonsOf(row.Decision)
+	}
+	return doc
+}
+
+func attemptDoc(at *record.Attempt) (rest.Attempt, error) {
+	doc := rest.Attempt{
+		Attempt: at.Attempt, Node: at.Node, Pool: at.Pool, Fallback: at.Fallback, Outcome: at.Outcome.String(),
+		Reason: causeText(at.Cause), AssignedAt: rest.AtPtr(at.AssignedAt), StartedAt: rest.AtPtr(at.StartedAt),
+		EndedAt: rest.AtPtr(at.EndedAt),
+	}
+	if len(at.Decision) == 0 {
+		return doc, nil
+	}
+	kept, err := record.DecodeDecision(at.Decision)
+	if err != nil {
+		return doc, err
+	}
+	decision := decisionDoc(&kept.Decision, kept.At)
+	doc.Decision = &decision
+	return doc, nil
+}
+
+func causeText(c fleet.Cause) *string {
+	if c == fleet.CauseNone {
+		return nil
+	}
+	text := string(c)
+	return &text
+}
+
+func pairs(labels []fleet.Label) []rest.Pair {
+	if len(labels) == 0 {
+		return nil
+	}
+	list := make([]rest.Pair, len(labels))
+	for i, l := range labels {
+		list[i] = rest.Pair{l.Name, l.Value}
+	}
+	return list
+}

@@ -1,0 +1,224 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+	"rockpool/backend/internal/rest"
+	"rockpool/shared/ids"
+)
+
+// Bounds of what a client may ask to wait for.
+const (
+	maxWait  = time.Minute      // a longer ?wait is cut to it
+	maxGrace = 10 * time.Minute // of a cancel
+)
+
+// wait reads ?wait: how long to hold the answer for the job's end; 0: not at all.
+func (c *call) wait() (time.Duration, error) {
+	text := c.QueryParam("wait")
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, badRequest(`wait is a duration such as "30s"`)
+	}
+	return min(d, maxWait), nil
+}
+
+// awaitEnd waits at most d for the job's end. That it has not come is no error.
+func (a *API) awaitEnd(c *call, id ids.JobID, d time.Duration) error {
+	ctx, cancel := context.WithTimeout(c.ctx(), d)
+	defer cancel()
+	err := a.dispatch.Wait(ctx, id)
+	if err != nil && c.ctx().Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+func (a *API) getJob(c *call) error {
+	id, err := c.jobID()
+	if err != nil {
+		return err
+	}
+	wait, err := c.wait()
+	if err != nil {
+		return err
+	}
+	doc, err := a.readJob(c, id)
+	if err != nil {
+		return err
+	}
+	if state, _ := fleet.ParseJobState(doc.State); wait > 0 && !state.Terminal() {
+		if err := a.awaitEnd(c, id, wait); err != nil {
+			return err
+		}
+		if doc, err = a.readJob(c, id); err != nil {
+			return err
+		}
+	}
+	return c.JSON(http.StatusOK, doc)
+}
+
+// afterWait is the job after its end or the wait, whichever is first; doc stays
+// the answer when it can't be read, because the job is taken.
+func (a *API) afterWait(c *call, doc *rest.Job, d time.Duration) *rest.Job {
+	id, err := ids.ParseJobID(doc.ID)
+	if err != nil || a.awaitEnd(c, id, d) != nil {
+		return doc
+	}
+	if now, err := a.readJob(c, id); err == nil {
+		return now
+	}
+	return doc
+}
+
+// readJob is a job that the caller may see, as it is now.
+func (a *API) readJob(c *call, id ids.JobID) (*rest.Job, error) {
+	row, err := a.store.Job(c.ctx(), id, c.owner())
+	if err != nil {
+		return nil, err
+	}
+	docs, err := a.liveDocs(c.ctx(), []record.Job{row})
+	if err != nil {
+		return nil, err
+	}
+	return &docs[0], nil
+}
+
+func (a *API) listJobs(c *call) error {
+	page, err := c.page(afterJob)
+	if err != nil {
+		return err
+	}
+	filter, err := c.jobFilter()
+	if err != nil {
+		return err
+	}
+	rows, err := a.store.Jobs(c.ctx(), filter, page)
+	if err != nil {
+		return err
+	}
+	docs, err := a.liveDocs(c.ctx(), rows)
+	if err != nil {
+		return err
+	}
+	key := func(j *rest.Job) string { return j.ID }
+	return c.JSON(http.StatusOK, listOf(docs, page, key, func(j *rest.Job) *rest.Job { return j }))
+}
+
+// jobFilter reads app, state and node. A state that lives in memory only selects
+// the rows that are stored under its neighbor; the caller sees the live one.
+func (c *call) jobFilter() (record.JobFilter, error) {
+	filter := record.JobFilter{Owner: c.owner(), App: c.QueryParam("app"), Node: c.QueryParam("node")}
+	for _, n := range []struct{ key, value string }{{"app", filter.App}, {"node", filter.Node}} {
+		if n.value != "" && ids.CheckName(n.value) != nil {
+			return filter, badRequest("%s is no name", n.key)
+		}
+	}
+	if text := c.QueryParam("state"); text != "" {
+		state, ok := fleet.ParseJobState(text)
+		if !ok {
+			return filter, badRequest("state must be one of %v", fleet.JobStates())
+		}
+		filter.State = &state
+	}
+	return filter, nil
+}
+
+func (a *API) cancelJob(c *call, in *rest.CancelRequest) error {
+	id, err := c.jobID()
+	if err != nil {
+		return err
+	}
+	grace := time.Duration(deref(in.Grace, 0))
+	if grace < 0 || grace > maxGrace {
+		return badRequest("grace must be 0s to %s", rest.Duration(maxGrace))
+	}
+	if _, err := a.store.Job(c.ctx(), id, c.owner()); err != nil {
+		return err
+	}
+	// A job that has ended stays as it is: cancel says so by its state.
+	if _, err := a.dispatch.Cancel(c.ctx(), id, c.who.Subject(), grace.Milliseconds()); err != nil && !isNotFound(err) {
+		return err
+	}
+	doc, err := a.readJob(c, id)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, doc)
+}
+
+func (a *API) jobLog(c *call) error {
+	id, err := c.jobID()
+	if err != nil {
+		return err
+	}
+	if _, err := a.store.Job(c.ctx(), id, c.owner()); err != nil {
+		return err
+	}
+	log, err := a.store.JobLog(c.ctx(), id)
+	if err != nil && !isNotFound(err) { // a job without a result has an empty log
+		return err
+	}
+	return c.JSON(http.StatusOK, rest.JobLog{
+		Job: id.String(), Attempt: log.Attempt, Head: string(log.Head), Tail: string(log.Tail), Bytes: log.Bytes,
+		Truncated: log.Bytes > int64(len(log.Head)+len(log.Tail)),
+	})
+}
+
+func (a *API) jobAttempts(c *call) error {
+	id, err := c.jobID()
+	if err != nil {
+		return err
+	}
+	job, err := a.store.Job(c.ctx(), id, c.owner())
+	if err != nil {
+		return err
+	}
+	superseded, err := a.store.JobAttempts(c.ctx(), id)
+	if err != nil {
+		return err
+	}
+	list := rest.List[rest.Attempt]{Items: make([]rest.Attempt, 0, len(superseded)+1)}
+	for i := range superseded {
+		doc, err := attemptDoc(&superseded[i])
+		if err != nil {
+			return err
+		}
+		list.Items = append(list.Items, doc)
+	}
+	if job.Attempt > 0 {
+		doc, err := attemptDoc(newestAttempt(&job))
+		if err != nil {
+			return err
+		}
+		list.Items = append(list.Items, doc)
+	}
+	return c.JSON(http.StatusOK, list)
+}
+
+// newestAttempt is the attempt that stands on the job's own row.
+func newestAttempt(j *record.Job) *record.Attempt {
+	at := &record.Attempt{
+		Attempt: j.Attempt, Node: j.Node, Pool: j.Pool, Fallback: j.Fallback, Outcome: j.Outcome, Decision: j.Decision,
+		AssignedAt: j.AssignedAt, StartedAt: j.StartedAt,
+	}
+	if j.Outcome != fleet.AttemptOpen {
+		at.Cause, at.EndedAt = j.Cause, j.EndedAt
+	}
+	return at
+}
+
+func isNotFound(err error) bool {
+	var known *fleet.Error
+	return errors.As(err, &known) && known.Code == fleet.CodeNotFound
+}
+
+func jobPath(id string) string { return "/v1/jobs/" + id }

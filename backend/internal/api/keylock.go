@@ -1,0 +1,49 @@
+package api
+
+import (
+	"context"
+	"sync"
+)
+
+// idempotencyKey is a key of one user's.
+type idempotencyKey struct {
+	user int64
+	key  string
+}
+
+// keyLocks lets one request per key through at a time, so that a retry that
+// overtakes its first try waits for it instead of working beside it. The
+// database guards the same across processes.
+type keyLocks struct {
+	mu   sync.Mutex
+	held map[idempotencyKey]chan struct{} // closed when free again
+}
+
+func newKeyLocks() *keyLocks { return &keyLocks{held: map[idempotencyKey]chan struct{}{}} }
+
+// lock waits for the key; the caller calls unlock. An error is ctx's.
+func (k *keyLocks) lock(ctx context.Context, key idempotencyKey) (unlock func(), err error) {
+	for {
+		k.mu.Lock()
+		busy, taken := k.held[key]
+		if !taken {
+			mine := make(chan struct{})
+			k.held[key] = mine
+			k.mu.Unlock()
+			return func() { k.free(key, mine) }, nil
+		}
+		k.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (k *keyLocks) free(key idempotencyKey, mine chan struct{}) {
+	k.mu.Lock()
+	delete(k.held, key)
+	k.mu.Unlock()
+	close(mine)
+}

@@ -1,0 +1,99 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/rest"
+)
+
+func (a *API) submitJob(c *call, in *rest.JobRequest) error {
+	wait, err := c.wait()
+	if err != nil {
+		return err
+	}
+	spec, err := specOf(in)
+	if err != nil {
+		return err
+	}
+	posted, err := c.posted(in)
+	if err != nil {
+		return err
+	}
+	doc, replayed, err := a.takeJob(c, spec, posted)
+	if err != nil {
+		return err
+	}
+	if state, _ := fleet.ParseJobState(doc.State); wait > 0 && !state.Terminal() {
+		doc = a.afterWait(c, doc, wait)
+	}
+	if replayed {
+		c.Response().Header().Set(rest.HeaderIdempotencyReplayed, "true")
+		c.Response().Header().Set(echo.HeaderLocation, jobPath(doc.ID))
+		return c.JSON(http.StatusOK, doc)
+	}
+	return c.created(jobPath(doc.ID), doc)
+}
+
+// takeJob hands one job to the loop and returns it as it was committed, or the
+// job of an earlier POST with the same key.
+func (a *API) takeJob(c *call, spec *fleet.JobSpec, posted posting) (doc *rest.Job, replayed bool, err error) {
+	if posted.key != "" {
+		unlock, err := a.keys.lock(c.ctx(), idempotencyKey{c.who.User.ID, posted.key})
+		if err != nil {
+			return nil, false, err
+		}
+		defer unlock()
+		if doc, err := a.earlier(c, posted); doc != nil || err != nil {
+			return doc, true, err
+		}
+	}
+	if err := a.newFinder(c).complete(spec); err != nil {
+		return nil, false, err
+	}
+	inserts := a.inserts(c, []*fleet.JobSpec{spec})
+	inserts[0].IdempotencyKey, inserts[0].RequestDigest = posted.key, posted.digest
+	answers, err := a.dispatch.Submit(c.ctx(), inserts)
+	if err != nil {
+		return nil, false, err
+	}
+	return a.taken(c, &inserts[0], &answers[0])
+}
+
+// taken is what came of one submitted job. When another process took the same
+// key meanwhile, its job is the answer.
+func (a *API) taken(c *call, insert *core.JobInsert, answer *core.Submitted) (doc *rest.Job, replayed bool, err error) {
+	if answer.Refused == nil {
+		fresh := a.freshJob(insert, &answer.Row)
+		return &fresh, false, nil
+	}
+	if *answer.Refused == core.RefusedIdempotency {
+		doc, err := a.earlier(c, posting{key: insert.IdempotencyKey, digest: insert.RequestDigest})
+		if doc != nil || err != nil {
+			return doc, true, err
+		}
+	}
+	return nil, false, refusedInsert(*answer.Refused)
+}
+
+// refusedInsert is why the database did not take a new job.
+func refusedInsert(why core.RefusedWhy) error {
+	if why == core.RefusedData {
+		return unprocessable("the database can't keep this job as it is")
+	}
+	return fleet.Errorf(fleet.CodeUnavailable, fmt.Sprintf("the job was not taken (refusal %d): send it again", why))
+}
+
+// inserts are the jobs for the dispatch loop, with their ids.
+func (a *API) inserts(c *call, specs []*fleet.JobSpec) []core.JobInsert {
+	jobs := make([]core.JobInsert, len(specs))
+	for i, spec := range specs {
+		spec.ID, spec.Submitter = a.jobIDs.next(), c.who.User.ID
+		jobs[i].Spec = spec
+	}
+	return jobs
+}

@@ -1,0 +1,154 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"rockpool/backend/internal/access"
+	"rockpool/backend/internal/core/fleet"
+)
+
+// Route is a row of the table.
+type Route struct {
+	Method, Path   string // :name marks a parameter of the path
+	Object, Action string // of the rules in policies/
+	Summary        string
+	Query          []string // parameters that it knows; others are refused
+	handling
+	Answers any    // a zero value of the document, or nil
+	Media   string // of an answer that is no document
+	Status  []int  // of success, the usual one first
+	Fails   []int  // beside those that every route can answer
+	// Streams marks bodies of any length: no deadline stands over them.
+	Streams bool
+	// Delegated marks a handler that tells credentials apart itself.
+	Delegated bool
+}
+
+// handling is a handler with what it takes.
+type handling struct {
+	takes    reflect.Type // of the request's document; nil: none
+	optional bool         // an empty body is the zero document
+	do       func(a *API, c *call) error
+}
+
+// plain is a handler without a document.
+func plain(do func(*API, *call) error) handling { return handling{do: do} }
+
+// takes is a handler that needs a document.
+func takes[T any](do func(*API, *call, *T) error) handling { return taking(do, false) }
+
+// mayTake is a handler whose document may be left out.
+func mayTake[T any](do func(*API, *call, *T) error) handling { return taking(do, true) }
+
+func taking[T any](do func(*API, *call, *T) error, optional bool) handling {
+	return handling{takes: reflect.TypeFor[T](), optional: optional, do: func(a *API, c *call) error {
+		raw, err := c.body()
+		if err != nil {
+			return err
+		}
+		in := new(T)
+		if len(raw) > 0 || !optional {
+			if err := decode(raw, in); err != nil {
+				return err
+			}
+		}
+		return do(a, c, in)
+	}}
+}
+
+// Bounds of one request.
+const (
+	maxBody     = 1 << 20          // bytes of a document
+	bodyTimeout = 30 * time.Second // to read it
+	maxWork     = 90 * time.Second // for all of it, a wait for a job's end included
+)
+
+// call is one request on its way through a handler.
+type call struct {
+	echo.Context
+	who   access.Principal
+	scope access.Scope // on whose objects
+}
+
+func (c *call) ctx() context.Context { return c.Request().Context() }
+
+// body reads the request's document, at most maxBody bytes.
+func (c *call) body() ([]byte, error) {
+	r := c.Request()
+	conn := http.NewResponseController(c.Response())
+	_ = conn.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every writer has one
+	raw, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
+	_ = conn.SetReadDeadline(time.Time{}) // else it would end the wait for an answer
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, &fleet.Error{Code: fleet.CodeBadRequest, Detail: "the body ended early", Cause: err}
+	}
+	if len(raw) > 0 && !isJSON(r.Header.Get(echo.HeaderContentType)) {
+		return nil, fleet.Errorf(fleet.CodeUnsupportedMedia, "send Content-Type: application/json")
+	}
+	return raw, nil
+}
+
+func isJSON(contentType string) bool {
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil || media != echo.MIMEApplicationJSON {
+		return false
+	}
+	charset, given := params["charset"]
+	return !given || charset == "utf-8" || charset == "UTF-8"
+}
+
+// guard puts a route's handler behind the check of credential and rights.
+func (a *API) guard(r *Route) echo.HandlerFunc {
+	// The embedded rules don't change while the process lives: what everybody may
+	// is asked once, so that health checks need no database.
+	open := r.Delegated || a.policy.Decide([]string{access.SubjectAnonymous}, r.Object, r.Action) != access.ScopeNone
+	return func(ec echo.Context) error {
+		if !r.Streams {
+			ctx, cancel := context.WithTimeout(ec.Request().Context(), maxWork)
+			defer cancel()
+			ec.SetRequest(ec.Request().WithContext(ctx))
+		}
+		c := &call{Context: ec}
+		if !open {
+			if err := a.admit(c, r); err != nil {
+				return err
+			}
+		}
+		if !r.Delegated {
+			if err := checkQuery(c, r.Query); err != nil {
+				return err
+			}
+		}
+		return r.do(a, c)
+	}
+}
+
+// admit finds out who asks and what they may; whose objects stays in the scope.
+func (a *API) admit(c *call, r *Route) error {
+	who, err := a.gate.Identify(c.ctx(), c.Request().Header, peer(c))
+	if err != nil {
+		return err
+	}
+	c.who = who
+	c.scope = a.policy.Decide(who.Subjects(), r.Object, r.Action)
+	switch {
+	case c.scope == access.ScopeNone && who.Kind == access.Anonymous:
+		return fleet.Errorf(fleet.CodeUnauthenticated, "send Authorization: Bearer <API token>")
+	case c.scope == access.ScopeNone:
+		return fleet.Errorf(fleet.CodeForbidden, "this credential may not "+r.Action+" a "+r.Object)
+	case !who.TokenAllows(r.Action):
+		return fleet.Errorf(fleet.CodeForbidden, "the token is narrowed to reading")
+	}
+	return nil
+}

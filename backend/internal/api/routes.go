@@ -1,0 +1,157 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+
+	"rockpool/backend/internal/rest"
+)
+
+const (
+	get  = http.MethodGet
+	head = http.MethodHead
+	post = http.MethodPost
+	put  = http.MethodPut
+	del  = http.MethodDelete
+)
+
+// Statuses that rows share.
+var (
+	ok      = []int{http.StatusOK}
+	created = []int{http.StatusCreated}
+	noBody  = []int{http.StatusNoContent}
+
+	missing = []int{http.StatusNotFound}
+	refused = []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
+)
+
+// table is the whole API. A new row needs its rule in policies/policy.csv; the
+// tests walk every row.
+var table = slices.Concat(jobRoutes, fleetRoutes, accountRoutes, artifactRoutes, systemRoutes)
+
+// Routes gives the table, for tests and documents.
+func Routes() []Route { return slices.Clone(table) }
+
+var jobRoutes = []Route{
+	{Method: post, Path: "/v1/jobs", Object: "job", Action: "submit", handling: takes((*API).submitJob),
+		Summary: "Submit a job. With ?wait the answer waits, at most a minute, for its end.",
+		Query:   []string{"wait"}, Answers: rest.Job{}, Status: []int{201, 200}, Fails: []int{404, 422, 429}},
+	{Method: post, Path: "/v1/jobs/batch", Object: "job", Action: "submit", handling: takes((*API).submitBatch),
+		Summary: "Submit up to 1,000 jobs. When one is not valid none is taken; each has its own answer.",
+		Answers: rest.Batch{}, Status: ok, Fails: []int{404, 422, 429}},
+	{Method: get, Path: "/v1/jobs", Object: "job", Action: "read", handling: plain((*API).listJobs),
+		Summary: "List jobs, the newest first.", Query: append([]string{"app", "state", "node"}, pageQuery...),
+		Answers: rest.List[rest.Job]{}, Status: ok},
+	{Method: get, Path: "/v1/jobs/:id", Object: "job", Action: "read", handling: plain((*API).getJob),
+		Summary: "Read a job as it is now. With ?wait the answer waits, at most a minute, for its end.",
+		Query:   []string{"wait"}, Answers: rest.Job{}, Status: ok, Fails: missing},
+	{Method: post, Path: "/v1/jobs/:id/cancel", Object: "job", Action: "cancel", handling: mayTake((*API).cancelJob),
+		Summary: "Ask for a job's end. One that has ended stays as it is.",
+		Answers: rest.Job{}, Status: ok, Fails: missing},
+	{Method: get, Path: "/v1/jobs/:id/decision", Object: "job", Action: "read", handling: plain((*API).jobDecision),
+		Summary: "Why the job went where it went, or nowhere, also in words.",
+		Answers: rest.Decision{}, Status: ok, Fails: missing},
+	{Method: get, Path: "/v1/jobs/:id/explain", Object: "job", Action: "read", handling: plain((*API).explainJob),
+		Summary: "Every reason of every node against an open job, as it is now; superadmins see the nodes' ids.",
+		Answers: rest.Explanation{}, Status: ok, Fails: []int{404, 409}},
+	{Method: get, Path: "/v1/jobs/:id/attempts", Object: "job", Action: "read", handling: plain((*API).jobAttempts),
+		Summary: "A job's attempts, the oldest first.",
+		Answers: rest.List[rest.Attempt]{}, Status: ok, Fails: missing},
+	{Method: get, Path: "/v1/jobs/:id/log", Object: "job", Action: "read", handling: plain((*API).jobLog),
+		Summary: "Head and tail of the log that came with the result.",
+		Answers: rest.JobLog{}, Status: ok, Fails: missing},
+}
+
+var fleetRoutes = []Route{
+	{Method: get, Path: "/v1/nodes", Object: "node", Action: "read", handling: plain((*API).listNodes),
+		Summary: "List nodes by id.", Query: append([]string{"pool", "lease"}, pageQuery...),
+		Answers: rest.List[rest.Node]{}, Status: ok},
+	{Method: get, Path: "/v1/nodes/:id", Object: "node", Action: "read", handling: plain((*API).getNode),
+		Summary: "Read a node as it is now; its ETag is the record's version.",
+		Answers: rest.Node{}, Status: ok, Fails: missing},
+	{Method: put, Path: "/v1/admin/nodes/:id/pool", Object: "node", Action: "move", handling: takes((*API).moveNode),
+		Summary: "Move a node to another pool: the very next decision uses it. Running work stays. If-Match is its ETag.",
+		Answers: rest.Moved{}, Status: ok, Fails: []int{404, 409, 412, 422}},
+	{Method: post, Path: "/v1/admin/nodes/:id/revoke", Object: "node", Action: "revoke", handling: mayTake((*API).revokeNode),
+		Summary: "Take a node's secret away and end its session: it has left.",
+		Answers: rest.Node{}, Status: ok, Fails: missing},
+	{Method: get, Path: "/v1/pools", Object: "pool", Action: "read", handling: plain((*API).listPools),
+		Summary: "List pools by id.", Query: pageQuery, Answers: rest.List[rest.Pool]{}, Status: ok},
+	{Method: get, Path: "/v1/pools/:id", Object: "pool", Action: "read", handling: plain((*API).getPool),
+		Summary: "Read a pool and what is in it now.", Answers: rest.Pool{}, Status: ok, Fails: missing},
+}
+
+var accountRoutes = []Route{
+	{Method: get, Path: "/v1/apps", Object: "app", Action: "read", handling: plain((*API).listApps),
+		Summary: "List apps by id.", Query: pageQuery, Answers: rest.List[rest.App]{}, Status: ok},
+	{Method: get, Path: "/v1/apps/:id", Object: "app", Action: "read", handling: plain((*API).getApp),
+		Summary: "Read an app.", Answers: rest.App{}, Status: ok, Fails: missing},
+	{Method: post, Path: "/v1/admin/apps", Object: "app", Action: "create", handling: takes((*API).createApp),
+		Summary: "Create an app for an owner.", Answers: rest.App{}, Status: created, Fails: []int{409, 422}},
+	{Method: get, Path: "/v1/licenses", Object: "license", Action: "read", handling: plain((*API).listLicenses),
+		Summary: "List licenses, the oldest first.", Query: pageQuery, Answers: rest.List[rest.License]{}, Status: ok},
+	{Method: get, Path: "/v1/licenses/:id", Object: "license", Action: "read", handling: plain((*API).getLicense),
+		Summary: "Read a license.", Answers: rest.License{}, Status: ok, Fails: missing},
+	{Method: post, Path: "/v1/admin/licenses", Object: "license", Action: "create", handling: takes((*API).createLicense),
+		Summary: "Create a license for a user; its code is shown in this answer only.",
+		Answers: rest.NewLicense{}, Status: created, Fails: []int{409, 422}},
+	{Method: post, Path: "/v1/admin/licenses/:id/revoke", Object: "license", Action: "revoke", handling: mayTake((*API).revokeLicense),
+		Summary: "No more nodes join by this license; those that did go on.",
+		Answers: rest.License{}, Status: ok, Fails: missing},
+	{Method: get, Path: "/v1/admin/users", Object: "user", Action: "read", handling: plain((*API).listUsers),
+		Summary: "List users by id.", Query: pageQuery, Answers: rest.List[rest.User]{}, Status: ok},
+	{Method: get, Path: "/v1/admin/users/:id", Object: "user", Action: "read", handling: plain((*API).getUser),
+		Summary: "Read a user.", Answers: rest.User{}, Status: ok, Fails: missing},
+	{Method: post, Path: "/v1/admin/users", Object: "user", Action: "create", handling: takes((*API).createUser),
+		Summary: "Create a user with the pool pool-<id>.", Answers: rest.User{}, Status: created, Fails: []int{409}},
+	{Method: put, Path: "/v1/admin/users/:id/roles", Object: "user", Action: "grant", handling: takes((*API).setRoles),
+		Summary: "Set a user's roles. The last superadmin stays one.",
+		Answers: rest.User{}, Status: ok, Fails: []int{404, 409}},
+	{Method: post, Path: "/v1/admin/users/:id/tokens", Object: "user-token", Action: "create", handling: takes((*API).createUserToken),
+		Summary: "Create an API token for a user; it is shown in this answer only.",
+		Answers: rest.NewToken{}, Status: created, Fails: refused},
+	{Method: get, Path: "/v1/tokens", Object: "token", Action: "read", handling: plain((*API).listTokens),
+		Summary: "List one's own API tokens, the oldest first.", Query: pageQuery,
+		Answers: rest.List[rest.Token]{}, Status: ok},
+	{Method: post, Path: "/v1/tokens", Object: "token", Action: "create", handling: takes((*API).createToken),
+		Summary: "Create an API token for oneself; it is shown in this answer only.",
+		Answers: rest.NewToken{}, Status: created, Fails: []int{409, 422}},
+	{Method: del, Path: "/v1/tokens/:id", Object: "token", Action: "delete", handling: plain((*API).deleteToken),
+		Summary: "Take one of one's own API tokens out of use.", Status: noBody, Fails: missing},
+	{Method: post, Path: "/v1/setup", Object: "setup", Action: "redeem", handling: takes((*API).redeemSetup),
+		Summary: "Exchange the one-time setup token for the first superadmin and an API token.",
+		Answers: rest.SetupDone{}, Status: created, Fails: []int{401, 409, 429}},
+}
+
+var artifactRoutes = []Route{
+	{Method: post, Path: "/v1/artifacts", Object: "artifact", Action: "upload", handling: plain((*API).postArtifact),
+		Summary: "Upload a file; the answer names its digest. ?digest and Content-Digest are checked.",
+		Query:   []string{"digest"}, Answers: rest.Artifact{}, Status: created, Fails: []int{413, 422}, Streams: true},
+	{Method: put, Path: "/v1/artifacts/:digest", Object: "artifact", Action: "upload", handling: plain((*API).putArtifact),
+		Summary: "Upload a file under its digest, which is checked.",
+		Answers: rest.Artifact{}, Status: created, Fails: []int{413, 422}, Streams: true},
+	{Method: get, Path: "/v1/artifacts/:digest", Object: "artifact", Action: "read", handling: plain((*API).getArtifact),
+		Summary: "Download a file. A node gets the inputs of the jobs that are open on it.",
+		Media:   "application/octet-stream", Status: []int{200, 206, 304}, Fails: []int{404, 416}, Streams: true},
+	{Method: head, Path: "/v1/artifacts/:digest", Object: "artifact", Action: "read", handling: plain((*API).getArtifact),
+		Summary: "Is the file there, and how large is it?", Status: []int{200, 206, 304}, Fails: []int{404, 416}, Streams: true},
+}
+
+var systemRoutes = []Route{
+	{Method: get, Path: "/v1/admin/audit", Object: "audit", Action: "read", handling: plain((*API).listAudit),
+		Summary: "List audit entries, the newest first.", Query: pageQuery,
+		Answers: rest.List[rest.AuditEntry]{}, Status: ok},
+	{Method: get, Path: "/v1/admin/audit/verify", Object: "audit", Action: "verify", handling: plain((*API).verifyAudit),
+		Summary: "Check the whole chain of audit entries.", Answers: rest.AuditVerified{}, Status: ok},
+	{Method: get, Path: "/v1/channel", Object: "channel", Action: "open", handling: plain((*API).openChannel),
+		Summary: "Upgrade to the agents' WebSocket channel, with a node's secret or a license code.",
+		Status:  []int{101}, Fails: []int{426, 429}, Streams: true, Delegated: true},
+	{Method: get, Path: "/v1/openapi.json", Object: "openapi", Action: "read", handling: plain((*API).getOpenAPI),
+		Summary: "This document.", Media: "application/json", Status: ok},
+	{Method: get, Path: "/v1/version", Object: "version", Action: "read", handling: plain((*API).getVersion),
+		Summary: "What runs here.", Answers: rest.Version{}, Status: ok},
+	{Method: get, Path: "/livez", Object: "health", Action: "read", handling: plain((*API).livez),
+		Summary: "The process answers.", Answers: rest.Health{}, Status: ok},
+	{Method: get, Path: "/readyz", Object: "health", Action: "read", handling: plain((*API).readyz),
+		Summary: "The server can do its work.", Answers: rest.Health{}, Status: []int{200, 503}},
+}

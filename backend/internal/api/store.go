@@ -1,0 +1,110 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+	"rockpool/shared/ids"
+)
+
+// Store is what the API needs of the database, by resource. Errors are
+// *fleet.Error: not_found for a missing row and for another owner's, conflict,
+// unavailable. An owner of nil filters nothing. Every write takes its audit
+// entry into its transaction.
+type Store interface {
+	JobStore
+	IdempotencyStore
+	NodeStore
+	NodeChanges
+	PoolStore
+	AppStore
+	LicenseStore
+	UserStore
+	TokenStore
+	SetupStore
+	ArtifactStore
+	AuditStore
+}
+
+// JobStore reads jobs.
+type JobStore interface {
+	Job(ctx context.Context, id ids.JobID, owner *int64) (record.Job, error)
+	Jobs(ctx context.Context, filter record.JobFilter, page record.Page) ([]record.Job, error) // newest first
+	JobAttempts(ctx context.Context, id ids.JobID) ([]record.Attempt, error)                   // superseded ones
+	JobLog(ctx context.Context, id ids.JobID) (record.JobLog, error)
+}
+
+// IdempotencyStore finds an earlier POST of the same user with the same key.
+type IdempotencyStore interface {
+	IdempotentJob(ctx context.Context, user int64, key string) (record.Idempotent, bool, error)
+}
+
+// NodeStore reads nodes.
+type NodeStore interface {
+	Node(ctx context.Context, id string) (record.Node, error)
+	Nodes(ctx context.Context, owner *int64, page record.Page) ([]record.Node, error)
+}
+
+// NodeChanges writes nodes' records.
+type NodeChanges interface {
+	MoveNode(ctx context.Context, actor record.Actor, node, pool, reason string, ifVersion *int64) (from string, moved fleet.NodeRecord, err error)
+	RevokeNode(ctx context.Context, actor record.Actor, node, reason string) error
+}
+
+// PoolStore reads pools.
+type PoolStore interface {
+	Pool(ctx context.Context, id string) (fleet.Pool, error)
+}
+
+// AppStore reads and creates apps.
+type AppStore interface {
+	CreateApp(ctx context.Context, actor record.Actor, app record.App) (record.App, error)
+	App(ctx context.Context, id string) (record.App, error)
+	Apps(ctx context.Context, owner *int64, page record.Page) ([]record.App, error)
+}
+
+// LicenseStore reads, creates and revokes licenses.
+type LicenseStore interface {
+	CreateLicense(ctx context.Context, actor record.Actor, license record.License, codeSum [32]byte) (record.License, error)
+	License(ctx context.Context, id string) (record.License, error)
+	Licenses(ctx context.Context, user *int64, page record.Page) ([]record.License, error)
+	RevokeLicense(ctx context.Context, actor record.Actor, id, reason string) (record.License, error)
+}
+
+// UserStore reads and writes users. CreateUser makes the user's pool too.
+type UserStore interface {
+	CreateUser(ctx context.Context, actor record.Actor, user record.User) (record.User, error)
+	User(ctx context.Context, id int64) (record.User, error)
+	Users(ctx context.Context, page record.Page) ([]record.User, error)
+	SetUserRoles(ctx context.Context, actor record.Actor, id int64, roles []string, reason string) (record.User, error)
+}
+
+// TokenStore reads and writes API tokens.
+type TokenStore interface {
+	CreateToken(ctx context.Context, actor record.Actor, token record.Token, secretSum [32]byte) (record.Token, error)
+	Tokens(ctx context.Context, user int64, page record.Page) ([]record.Token, error)
+	DeleteToken(ctx context.Context, actor record.Actor, user int64, id string) error
+}
+
+// SetupStore makes the first superadmin, once.
+type SetupStore interface {
+	RedeemSetupToken(ctx context.Context, actor record.Actor, sum [32]byte, userName string, token record.Token, tokenSum [32]byte) (record.User, record.Token, error)
+}
+
+// ArtifactStore keeps whose artifacts there are; the bytes are on the disk.
+type ArtifactStore interface {
+	PutArtifact(ctx context.Context, artifact record.Artifact) error
+	Artifact(ctx context.Context, digest string, owner *int64) (record.Artifact, error)
+	ArtifactForNode(ctx context.Context, digest, node string) (record.Artifact, error)
+}
+
+// AuditStore reads the audit chain and checks it. badSeq 0: the chain is whole.
+type AuditStore interface {
+	Audit(ctx context.Context, page record.Page) ([]record.AuditEntry, error)
+	VerifyAudit(ctx context.Context) (head record.AuditEntry, badSeq int64, err error)
+}
+
+// clock is where the API takes its time from.
+type clock = func() time.Time

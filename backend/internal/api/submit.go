@@ -1,0 +1,232 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"rockpool/backend/internal/artifact"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/rest"
+	"rockpool/shared/ids"
+)
+
+// What a job that doesn't say gets.
+const (
+	defaultRole  = "worker"
+	defaultSlots = 1
+	memoryHost   = "host" // the domain of demands.memoryMib
+)
+
+// Bounds of a request. Names and lists fit what the channel lets an offer carry.
+const (
+	maxParams      = 64
+	maxInputs      = 64
+	maxLabels      = 32
+	maxFileName    = 256
+	maxLabelValue  = 256
+	maxPayload     = 64 << 10 // bytes of parameters, inputs and labels together
+	maxMemoryMiB   = 1 << 30
+	maxRunTimeout  = 30 * 24 * time.Hour
+	inputNameChars = "letters, digits, _ . -"
+)
+
+// backends that a request may name: it names one of them or none.
+var backends = []string{"cpu", "cuda", "hip", "metal", "opencl", "qsv", "rocm", "sycl", "vaapi", "vulkan"}
+
+// specOf checks a request by itself and fills in what it leaves out. Whether its
+// app, and its inputs and their sizes, are there is not known yet. Errors:
+// bad_request, and unprocessable for a backend that nothing can have.
+func specOf(in *rest.JobRequest) (*fleet.JobSpec, error) {
+	spec := &fleet.JobSpec{
+		App: in.App, Role: cmp.Or(in.Role, defaultRole), Runner: in.Runner,
+		Region: deref(in.Region, ""), Backend: deref(in.Backend, ""),
+		Priority: deref(in.Priority, fleet.DefaultPriority), MaxAttempts: deref(in.MaxAttempts, fleet.DefaultMaxAttempts),
+		OnNodeLost:    fleet.NodeLostPolicy(cmp.Or(in.OnNodeLost, string(fleet.OnLostRequeue))),
+		WhenExhausted: fleet.ExhaustedPolicy(cmp.Or(in.WhenExhausted, string(fleet.WhenExhaustedWait))),
+	}
+	for _, check := range []func(*rest.JobRequest, *fleet.JobSpec) error{
+		checkUnbuilt, checkNames, checkNumbers, checkPolicies, fillDemands, fillParams, fillInputs, fillLabels, checkPayload,
+	} {
+		if err := check(in, spec); err != nil {
+			return nil, err
+		}
+	}
+	return spec, nil
+}
+
+func deref[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}
+
+// checkUnbuilt refuses what this release knows only as null.
+func checkUnbuilt(in *rest.JobRequest, _ *fleet.JobSpec) error {
+	for _, key := range []struct {
+		name  string
+		value json.RawMessage
+	}{{"queueTimeout", in.QueueTimeout}, {"notBefore", in.NotBefore}} {
+		if len(key.value) > 0 && !bytes.Equal(key.value, []byte("null")) {
+			return badRequest("unknown key %q: this release takes it as null only", key.name)
+		}
+	}
+	return nil
+}
+
+func checkNames(in *rest.JobRequest, spec *fleet.JobSpec) error {
+	for _, n := range []struct{ key, value string }{{"app", spec.App}, {"role", spec.Role}, {"runner", spec.Runner}} {
+		if n.value == "" {
+			return badRequest("%s is missing", n.key)
+		}
+		if err := ids.CheckName(n.value); err != nil {
+			return badRequest("%s: %s", n.key, err)
+		}
+	}
+	if spec.Region != "" {
+		if err := ids.CheckName(spec.Region); err != nil {
+			return badRequest("region: %s", err)
+		}
+	}
+	if in.Backend != nil && !slices.Contains(backends, spec.Backend) {
+		return unprocessable("backend %.40q: name one of %s, or null for the node's own", spec.Backend, strings.Join(backends, ", "))
+	}
+	return nil
+}
+
+func checkNumbers(in *rest.JobRequest, spec *fleet.JobSpec) error {
+	switch {
+	case spec.Priority < 0 || spec.Priority > fleet.MaxPriority:
+		return badRequest("priority must be 0 to %d", fleet.MaxPriority)
+	case spec.MaxAttempts < 1 || spec.MaxAttempts > fleet.MaxMaxAttempts:
+		return badRequest("maxAttempts must be 1 to %d", fleet.MaxMaxAttempts)
+	case in.RunTimeout == nil:
+		return nil
+	}
+	limit := time.Duration(*in.RunTimeout)
+	if limit < time.Millisecond || limit > maxRunTimeout {
+		return badRequest("runTimeout must be 1ms to %s", rest.Duration(maxRunTimeout))
+	}
+	spec.RunTimeoutMs = limit.Milliseconds()
+	return nil
+}
+
+func checkPolicies(_ *rest.JobRequest, spec *fleet.JobSpec) error {
+	if spec.OnNodeLost != fleet.OnLostRequeue && spec.OnNodeLost != fleet.OnLostFail {
+		return badRequest("onNodeLost must be requeue or fail")
+	}
+	if spec.WhenExhausted != fleet.WhenExhaustedWait && spec.WhenExhausted != fleet.WhenExhaustedFail {
+		return badRequest("whenExhausted must be wait or fail")
+	}
+	return nil
+}
+
+func fillDemands(in *rest.JobRequest, spec *fleet.JobSpec) error {
+	asked := deref(in.Demands, rest.Demands{})
+	slots, memory := deref(asked.Slots, defaultSlots), deref(asked.MemoryMib, 0)
+	switch {
+	case slots < 0 || slots > fleet.MaxSlots:
+		return badRequest("demands.slots must be 0 to %d", fleet.MaxSlots)
+	case memory < 0 || memory > maxMemoryMiB:
+		return badRequest("demands.memoryMib must be 0 to %d", maxMemoryMiB)
+	case slots == 0 && memory == 0:
+		return badRequest("demands must reserve something: slots or memoryMib")
+	}
+	spec.Demands.Slots = slots
+	if memory > 0 {
+		spec.Demands.Memory = []fleet.Quantity{{Name: memoryHost, Amount: memory}}
+	}
+	return nil
+}
+
+func fillParams(in *rest.JobRequest, spec *fleet.JobSpec) error {
+	if len(in.Params) > maxParams {
+		return badRequest("params has %d entries, at most %d are allowed", len(in.Params), maxParams)
+	}
+	for _, name := range sortedKeys(in.Params) {
+		if !isToken(name, ids.MaxName) {
+			return badRequest("params: the name %.70q must be 1 to %d of %s", name, ids.MaxName, inputNameChars)
+		}
+		spec.Params = append(spec.Params, fleet.Label{Name: name, Value: string(in.Params[name])})
+	}
+	return nil
+}
+
+func fillInputs(in *rest.JobRequest, spec *fleet.JobSpec) error {
+	if len(in.Inputs) > maxInputs {
+		return badRequest("inputs has %d entries, at most %d are allowed", len(in.Inputs), maxInputs)
+	}
+	for _, name := range sortedKeys(in.Inputs) {
+		if !isToken(name, maxFileName) || name == "." || name == ".." {
+			return badRequest("inputs: the name %.70q must be a plain file name of %s", name, inputNameChars)
+		}
+		digest, ok := artifact.ParseDigest(in.Inputs[name])
+		if !ok {
+			return badRequest("inputs.%s must be sha256: and 64 lower-case hex digits", name)
+		}
+		spec.Inputs = append(spec.Inputs, fleet.Input{Name: name, Digest: string(digest)})
+	}
+	return nil
+}
+
+func fillLabels(in *rest.JobRequest, spec *fleet.JobSpec) error {
+	if len(in.Labels) > maxLabels {
+		return badRequest("labels has %d entries, at most %d are allowed", len(in.Labels), maxLabels)
+	}
+	for i, label := range in.Labels {
+		name, value := label[0], label[1]
+		if !isToken(name, ids.MaxName) {
+			return badRequest("labels[%d]: the name %.70q must be 1 to %d of %s", i, name, ids.MaxName, inputNameChars)
+		}
+		if err := checkLine("the value of label "+name, value, maxLabelValue); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(spec.Labels, func(l fleet.Label) bool { return l.Name == name }) {
+			return badRequest("labels: %s stands there twice", name)
+		}
+		spec.Labels = append(spec.Labels, fleet.Label{Name: name, Value: value})
+	}
+	return nil
+}
+
+func checkPayload(_ *rest.JobRequest, spec *fleet.JobSpec) error {
+	size := 0
+	for _, l := range spec.Params {
+		size += len(l.Name) + len(l.Value)
+	}
+	for _, l := range spec.Labels {
+		size += len(l.Name) + len(l.Value)
+	}
+	for _, f := range spec.Inputs {
+		size += len(f.Name) + len(f.Digest)
+	}
+	if size > maxPayload {
+		return badRequest("params, inputs and labels are %d bytes, at most %d are allowed: upload large data as an artifact", size, maxPayload)
+	}
+	return nil
+}
+
+// isToken is 1 to max of letters, digits, _ . and -.
+func isToken(s string, max int) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+		if !letter && c != '_' && c != '.' && c != '-' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= max
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
