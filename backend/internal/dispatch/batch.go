@@ -74,13 +74,11 @@ func (l *Loop) flush(helpers *errgroup.Group, ctx context.Context) {
 
 // freshBatch reuses the last settled batch's slices.
 func (l *Loop) freshBatch() *batch {
-	l.gen++
 	b := l.spare
 	l.spare = nil
 	if b == nil {
 		b = &batch{}
 	}
-	b.effects.Gen = l.gen
 	return b
 }
 
@@ -166,19 +164,7 @@ func (l *Loop) announceEnds(b *batch, o *outcome) {
 
 // reset forgets the batch's content and keeps its memory.
 func (b *batch) reset() {
-	e := &b.effects
-	clear(e.Inserts)
-	clear(e.Updates)
-	clear(e.Attempts)
-	clear(e.Reservations)
-	clear(e.Fallbacks)
-	clear(e.Sessions)
-	clear(e.Audits)
-	clear(e.Sends)
-	*e = core.Effects{
-		Inserts: e.Inserts[:0], Updates: e.Updates[:0], Attempts: e.Attempts[:0], Reservations: e.Reservations[:0],
-		Fallbacks: e.Fallbacks[:0], Sessions: e.Sessions[:0], Audits: e.Audits[:0], Sends: e.Sends[:0], Recalls: e.Recalls[:0],
-	}
+	b.effects.Reset()
 	clear(b.after)
 	b.after, b.refused, b.err = b.after[:0], nil, nil
 }

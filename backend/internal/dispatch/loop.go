@@ -15,7 +15,8 @@ import (
 
 // Store reads the truth back.
 type Store interface {
-	LoadSnapshot(ctx context.Context) (*core.Snapshot, error)
+	// LoadSnapshot reads the fleet; at gives the core's time of a wall time.
+	LoadSnapshot(ctx context.Context, at func(time.Time) fleet.Time) (*core.Snapshot, error)
 	Recall(ctx context.Context, asked []core.Recall) ([]core.RecalledRow, error)
 }
 
@@ -81,7 +82,6 @@ type Loop struct {
 	pending   *batch // gathers effects
 	inFlight  *batch // is being committed, or nil
 	spare     *batch
-	gen       uint64
 	inDoubt   bool
 	loading   bool
 	terminal  map[ids.JobID][]chan struct{} // who waits for a job's end
@@ -113,7 +113,7 @@ func (l *Loop) Ready() <-chan struct{} { return l.ready }
 // taken over the shard. It returns nil on ctx's end, after the last commit.
 func (l *Loop) Run(ctx context.Context) error {
 	defer close(l.done)
-	snapshot, err := l.store.LoadSnapshot(ctx)
+	snapshot, err := l.store.LoadSnapshot(ctx, l.cfg.Clock.At)
 	if err != nil {
 		return fmt.Errorf("load the fleet from the database: %w", err)
 	}

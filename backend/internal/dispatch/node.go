@@ -65,7 +65,7 @@ func (l *Loop) tell(ev event) { l.post(context.Background(), ev) }
 func (l *Loop) Heartbeat(node string, epoch int64, hb core.HeartbeatEvent) {
 	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
 		if l.inDoubt {
-			d.Alive(now, node, epoch)
+			d.Alive(now, node, epoch, out)
 			out.Sends = append(out.Sends, core.Send{
 				Kind: core.SendHeartbeatAck, Node: node, Epoch: epoch, Ack: &core.HeartbeatAck{OK: true},
 			})
@@ -77,7 +77,9 @@ func (l *Loop) Heartbeat(node string, epoch int64, hb core.HeartbeatEvent) {
 
 // Alive renews the lease: any frame does.
 func (l *Loop) Alive(node string, epoch int64) {
-	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, _ *core.Effects) { d.Alive(now, node, epoch) }})
+	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
+		d.Alive(now, node, epoch, out)
+	}})
 }
 
 // Accept answers an offer.

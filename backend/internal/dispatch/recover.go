@@ -53,7 +53,7 @@ func (l *Loop) load(helpers *errgroup.Group, ctx context.Context) {
 	l.loading = true
 	helpers.Go(func() error {
 		for {
-			snapshot, err := l.store.LoadSnapshot(ctx)
+			snapshot, err := l.store.LoadSnapshot(ctx, l.cfg.Clock.At)
 			if err == nil {
 				l.loaded <- snapshot
 				return nil
@@ -73,9 +73,10 @@ func (l *Loop) resume(snapshot *core.Snapshot) {
 	l.loading, l.inDoubt = false, false
 	l.dropPending()
 	l.begin(snapshot)
+	now := l.cfg.Clock.Now()
 	l.log.Warn("deciding again", "away", time.Since(l.downSince).Round(time.Millisecond))
 	for id, waiting := range l.terminal {
-		if _, open := l.core.Job(id); open {
+		if _, open := l.core.LiveJob(now, id); open {
 			continue
 		}
 		for _, ended := range waiting {

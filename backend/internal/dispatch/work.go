@@ -128,8 +128,8 @@ func (l *Loop) afterJobCommit(fn func(err error)) {
 // Wait returns nil once the job is terminal or was never open, or ctx's error.
 func (l *Loop) Wait(ctx context.Context, id ids.JobID) error {
 	ended := make(chan struct{})
-	registered := l.post(ctx, event{liveness: true, apply: func(d *core.Dispatch, _ fleet.Time, _ *core.Effects) {
-		if _, open := d.Job(id); !open && !l.inDoubt {
+	registered := l.post(ctx, event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, _ *core.Effects) {
+		if _, open := d.LiveJob(now, id); !open && !l.inDoubt {
 			close(ended)
 			return
 		}
@@ -177,10 +177,10 @@ func (l *Loop) LiveJob(ctx context.Context, id ids.JobID) (core.JobView, bool, e
 
 // LiveJobs are those of the given jobs that are open.
 func (l *Loop) LiveJobs(ctx context.Context, wanted []ids.JobID) (map[ids.JobID]core.JobView, error) {
-	return ask(ctx, l, false, func(d *core.Dispatch, _ fleet.Time, _ *core.Effects, answer func(map[ids.JobID]core.JobView, error)) {
+	return ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, _ *core.Effects, answer func(map[ids.JobID]core.JobView, error)) {
 		views := make(map[ids.JobID]core.JobView, len(wanted))
 		for _, id := range wanted {
-			if view, open := d.Job(id); open {
+			if view, open := d.LiveJob(now, id); open {
 				views[id] = view
 			}
 		}

@@ -1,0 +1,38 @@
+// Package backendtest is for tests outside of backend: the REST client and the
+// documents under names that they may import.
+package backendtest
+
+import (
+	"rockpool/backend/internal/client"
+	"rockpool/backend/internal/rest"
+)
+
+// The client of a server, and what it asks and answers.
+type (
+	Client         = client.Client
+	ClientOptions  = client.Options
+	JobFilter      = client.JobFilter
+	NodeFilter     = client.NodeFilter
+	Move           = client.Move
+	Page           = client.Page
+	Problem        = client.Problem
+	Job            = rest.Job
+	JobRequest     = rest.JobRequest
+	Demands        = rest.Demands
+	Duration       = rest.Duration
+	Scalar         = rest.Scalar
+	Node           = rest.Node
+	MoveRequest    = rest.MoveRequest
+	User           = rest.User
+	UserRequest    = rest.UserRequest
+	AppRequest     = rest.AppRequest
+	LicenseRequest = rest.LicenseRequest
+	SetupRequest   = rest.SetupRequest
+	TokenRequest   = rest.TokenRequest
+)
+
+// NewClient makes a client; it does not connect.
+func NewClient(o ClientOptions) (*Client, error) { return client.New(o) }
+
+// Ended reports a job in a state that never changes again.
+func Ended(job Job) bool { return client.Ended(job) }

@@ -1,0 +1,114 @@
+package backend
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/rest"
+)
+
+// gate is the listener's handler from the first moment on: until the server owns
+// the shard it answers what is known then, afterwards it passes everything on.
+type gate struct {
+	open   atomic.Pointer[http.Handler]
+	closed atomic.Pointer[fleet.Error]
+}
+
+func newGate() *gate {
+	g := &gate{}
+	g.closed.Store(fleet.Errorf(fleet.CodeUnavailable, "the server is starting"))
+	return g
+}
+
+func (g *gate) pass(h http.Handler) { g.open.Store(&h) }
+
+// close takes the handler away again and says why.
+func (g *gate) close(why *fleet.Error) {
+	g.refuse(why)
+	g.open.Store(nil)
+}
+
+func (g *gate) refuse(why *fleet.Error) { g.closed.Store(why) }
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h := g.open.Load(); h != nil {
+		(*h).ServeHTTP(w, r)
+		return
+	}
+	if r.URL.Path == "/livez" {
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	why := g.closed.Load()
+	w.Header().Set("Content-Type", rest.ProblemType)
+	w.Header().Set("Retry-After", "1")
+	w.WriteHeader(why.Code.Status())
+	_ = json.NewEncoder(w).Encode(rest.Problem{ // the peer may be gone: nothing to do
+		Type: rest.ProblemURN + string(why.Code), Title: http.StatusText(why.Code.Status()),
+		Status: why.Code.Status(), Code: string(why.Code), Detail: why.Detail, RequestID: r.Header.Get(rest.HeaderRequestID),
+	})
+}
+
+// listen binds the address before anything else is started, so that a port in
+// use costs nothing and is told in one line.
+func listen(setting, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s: %s is in use; stop what listens there or choose another address", setting, address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", setting, err)
+	}
+	return l, nil
+}
+
+// newHTTPServer bounds what a slow or hostile client can hold. There is no write
+// timeout: long polls and downloads have limits of their own. HTTP/1.1 only: a
+// WebSocket needs it.
+func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	return &http.Server{
+		Handler:           handler,
+		Protocols:         protocols,
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
+// serveHTTP serves until ctx ends, then lets running requests finish for a while.
+func serveHTTP(ctx context.Context, server *http.Server, l net.Listener, cert, key string) error {
+	failed := make(chan error, 1)
+	go func() {
+		if cert != "" {
+			server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+			failed <- server.ServeTLS(l, cert, key)
+			return
+		}
+		failed <- server.Serve(l)
+	}()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := server.Shutdown(stopCtx); err != nil {
+		_ = server.Close() // what did not finish in time is cut
+	}
+	<-failed
+	return nil
+}

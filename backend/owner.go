@@ -1,0 +1,194 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"rockpool/backend/internal/access"
+	"rockpool/backend/internal/api"
+	"rockpool/backend/internal/artifact"
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/dispatch"
+	"rockpool/backend/internal/enroll"
+	"rockpool/backend/internal/rest"
+	"rockpool/backend/internal/session"
+	"rockpool/backend/internal/store"
+	"rockpool/shared/buildinfo"
+	"rockpool/shared/settings"
+	"rockpool/shared/wire"
+)
+
+// owner is the server while it holds the shard: the parts, put together.
+type owner struct {
+	cfg   Config
+	db    *store.DB
+	shard *store.Shard
+	log   *slog.Logger
+
+	clock   dispatch.Clock
+	hub     *session.Hub
+	loop    *dispatch.Loop
+	desk    *enroll.Desk
+	gateway *session.Gateway
+}
+
+func newOwner(cfg Config, db *store.DB, shard *store.Shard, log *slog.Logger) *owner {
+	o := &owner{cfg: cfg, db: db, shard: shard, log: log, clock: dispatch.NewClock()}
+	o.hub = session.NewHub(session.Config{Times: cfg.Lease.wire(), OfferTimeout: time.Duration(cfg.Lease.OfferTimeout), Logger: log})
+	writer := store.NewWriter(db, shard.Epoch(), o.clock.WallAt)
+	o.loop = dispatch.New(dispatch.Config{
+		Core: cfg.Lease.core(), Clock: o.clock, Logger: log,
+		Fenced: func(err error) bool { return errors.Is(err, store.ErrFenced) },
+	}, db, writer, o.hub)
+	o.desk = enroll.NewDesk(db, o.loop, log, time.Now)
+	o.gateway = session.NewGateway(o.hub, o.loop, o.desk)
+	return o
+}
+
+// run works until ctx ends or the shard is lost.
+func (o *owner) run(ctx context.Context, front *gate, address net.Addr) error {
+	handler, err := o.newAPI()
+	if err != nil {
+		return err
+	}
+	if err := o.db.EnsurePartitions(ctx, time.Now()); err != nil {
+		return fmt.Errorf("make the partitions of the days ahead: %w", err)
+	}
+	// The loop ends after the sessions: it takes their last words.
+	loopCtx, stopLoop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopLoop()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return o.loop.Run(loopCtx) })
+	group.Go(func() error { return o.shard.Run(ctx) })
+	group.Go(func() error { return o.keepHouse(ctx) })
+	if o.cfg.MetricsListen != "" {
+		group.Go(func() error { return o.serveMetrics(ctx) })
+	}
+	group.Go(func() error {
+		defer stopLoop()
+		return o.open(ctx, front, handler, address)
+	})
+	return group.Wait()
+}
+
+// open lets requests in once the fleet is loaded, and ends the sessions at ctx's end.
+func (o *owner) open(ctx context.Context, front *gate, handler http.Handler, address net.Addr) error {
+	select {
+	case <-o.loop.Ready():
+	case <-ctx.Done():
+		return nil
+	}
+	if err := o.offerSetup(ctx, address, os.Stdout); err != nil {
+		return err
+	}
+	front.pass(handler)
+	o.log.Info("ready", "address", address.String(), "version", buildinfo.Get().Version)
+	<-ctx.Done()
+	front.close(fleet.Errorf(fleet.CodeUnavailable, "the server is stopping"))
+	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+	defer cancel()
+	if err := o.gateway.Close(closeCtx); err != nil {
+		o.log.Warn("sessions were cut", "error", err)
+	}
+	return nil
+}
+
+func (o *owner) newAPI() (http.Handler, error) {
+	artifacts, err := artifact.Open(filepath.Join(o.cfg.DataDir, "artifacts"), o.cfg.Artifact.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := access.NewPolicy(o.log)
+	if err != nil {
+		return nil, err
+	}
+	build := buildinfo.Get()
+	return api.New(api.Config{
+		Store: o.db, Dispatch: o.loop, Artifacts: artifacts, Gate: access.NewGate(o.db, time.Now), Policy: policy,
+		Channel: o.gateway, Ready: o, Now: time.Now, Log: o.log,
+		Version: rest.Version{Version: build.Version, Commit: build.Commit},
+	})
+}
+
+// Ready reports a server that can take work: its database answers.
+func (o *owner) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if err := o.db.Ping(ctx); err != nil {
+		return &fleet.Error{Code: fleet.CodeUnavailable, Detail: "the database does not answer", Cause: err}
+	}
+	return nil
+}
+
+// idempotencyKept is how long a POST's key is remembered.
+const idempotencyKept = 24 * time.Hour
+
+// keepHouse makes the partitions of the days ahead, forgets old keys and writes
+// when nodes were last seen: once a minute, in one statement each.
+func (o *owner) keepHouse(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Minute):
+		}
+		now := time.Now()
+		o.warn("make the partitions of the days ahead", o.db.EnsurePartitions(ctx, now))
+		o.warn("forget old idempotency keys", o.db.PruneIdempotency(ctx, now.Add(-idempotencyKept)))
+		o.warn("write when nodes were last seen", o.flushSeen(ctx))
+	}
+}
+
+func (o *owner) warn(what string, err error) {
+	if err != nil {
+		o.log.Warn("housekeeping failed; it is tried again in a minute", "what", what, "error", err)
+	}
+}
+
+func (o *owner) flushSeen(ctx context.Context) error {
+	view, err := o.loop.Fleet(ctx)
+	if err != nil {
+		return err
+	}
+	var nodes []string
+	var seen []time.Time
+	for i := range view.Nodes {
+		if n := &view.Nodes[i]; n.LastSeen > 0 {
+			nodes, seen = append(nodes, n.Record.ID), append(seen, o.clock.WallAt(n.LastSeen))
+		}
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	return o.db.TouchNodes(ctx, nodes, seen)
+}
+
+func ms(d settings.Duration) int64 { return time.Duration(d).Milliseconds() }
+
+func (l Lease) wire() wire.Times {
+	return wire.Times{Heartbeat: ms(l.Heartbeat), Suspect: ms(l.Suspect), Lost: ms(l.Lost), RedialWindow: ms(l.RedialWindow)}
+}
+
+// Times of work that no setting changes, in milliseconds.
+const (
+	cancelSlack  = 30_000 // after a cancel's grace
+	defaultGrace = 10_000 // of a cancel that names none
+	avoidFor     = 30_000 // a job keeps away from a node that did not take it
+)
+
+func (l Lease) core() core.Config {
+	return core.Config{
+		Heartbeat: fleet.Time(ms(l.Heartbeat)), Suspect: fleet.Time(ms(l.Suspect)), Lost: fleet.Time(ms(l.Lost)),
+		OfferTimeout: fleet.Time(ms(l.OfferTimeout)), CancelSlack: cancelSlack, DefaultGrace: defaultGrace, AvoidFor: avoidFor,
+	}
+}

@@ -1,0 +1,74 @@
+package load
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// clockTick is the unit of /proc's process times on Linux: USER_HZ is 100 everywhere.
+const clockTick = 10 * time.Millisecond
+
+// processTree sums the CPU time of a process, its children that live, and those
+// that it has waited for.
+func processTree(pid int) (time.Duration, error) {
+	own, err := processTime(pid)
+	if err != nil {
+		return 0, err
+	}
+	children, err := childrenOf(pid)
+	if err != nil {
+		return 0, err
+	}
+	for _, child := range children {
+		if t, err := processTree(child); err == nil { // it may have ended meanwhile
+			own += t
+		}
+	}
+	return own, nil
+}
+
+// processTime is utime + stime + cutime + cstime of /proc/PID/stat.
+func processTime(pid int) (time.Duration, error) {
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, found := strings.Cut(string(content), ") ")
+	fields := strings.Fields(rest)
+	if !found || len(fields) < 15 {
+		return 0, fmt.Errorf("/proc/%d/stat reads %q", pid, content)
+	}
+	var ticks int64
+	for _, field := range fields[11:15] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * clockTick, nil
+}
+
+func childrenOf(pid int) ([]int, error) {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return nil, err
+	}
+	var children []int
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, field := range strings.Fields(string(content)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				children = append(children, child)
+			}
+		}
+	}
+	return children, nil
+}

@@ -1,0 +1,152 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"rockpool/backend/backendtest"
+	"rockpool/tests/rig"
+)
+
+func TestMain(m *testing.M) { os.Exit(rig.Main(m)) }
+
+const (
+	noopAgents = 10
+	noopSlots  = 64
+	noopBatch  = 500
+	noopJobs   = 50_000
+	noopRounds = 5
+	submitters = 4
+)
+
+// BenchmarkNoopJobs takes 50,000 jobs of the bench agents' own runner through
+// their whole life, in batches over REST, and the bare insert-and-update probe
+// through as many, in turns on the same PostgreSQL. What counts is the CPU time:
+// the server's and PostgreSQL's for the jobs, the probe's and PostgreSQL's for
+// the probe. Run it with -benchtime=1x.
+func BenchmarkNoopJobs(b *testing.B) {
+	ctx := context.Background()
+	s := rig.NewServer(b)
+	user, client := s.NewUser(b, "load", "load")
+	startAgents(b, ctx, s, user)
+	bare, err := newProbe(ctx, s.DatabaseURL(), 512)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := bare.close(ctx); err != nil {
+			b.Error(err)
+		}
+	}()
+	runJobs(b, ctx, client, 5_000) // warm
+	b.ResetTimer()
+	for range b.N {
+		var product, probe, took time.Duration
+		for range noopRounds {
+			began := time.Now()
+			product += spent(b, s, false, func() { runJobs(b, ctx, client, noopJobs/noopRounds) })
+			took += time.Since(began)
+			probe += spent(b, s, true, func() {
+				if err := bare.run(ctx, noopJobs/noopRounds); err != nil {
+					b.Fatal(err)
+				}
+			})
+		}
+		perJob := func(d time.Duration) float64 { return float64(d.Microseconds()) / noopJobs }
+		b.ReportMetric(perJob(product), "cpu-µs/job")
+		b.ReportMetric(perJob(probe), "probe-cpu-µs/job")
+		b.ReportMetric(perJob(product)/perJob(probe), "ratio")
+		b.ReportMetric(noopJobs/took.Seconds(), "jobs/s")
+		b.ReportMetric(0, "ns/op")
+	}
+	checkNothingHeld(b, ctx, s)
+}
+
+func startAgents(b *testing.B, ctx context.Context, s *rig.Server, user string) {
+	license := s.NewLicense(b, user, noopAgents)
+	for i := range noopAgents {
+		a, err := join(ctx, s.URL, license, fmt.Sprintf("load-%d", i), noopSlots)
+		if err != nil {
+			b.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() { a.run(); close(done) }()
+		b.Cleanup(func() { a.conn.CloseNow(); <-done })
+	}
+}
+
+// runJobs submits jobs in batches from several clients and waits for the last.
+func runJobs(b *testing.B, ctx context.Context, client *backendtest.Client, jobs int) {
+	b.Helper()
+	batch := make([]backendtest.JobRequest, noopBatch)
+	for i := range batch {
+		batch[i] = backendtest.JobRequest{App: "load", Runner: "noop"}
+	}
+	var group sync.WaitGroup
+	for range submitters {
+		group.Go(func() {
+			for range jobs / submitters / noopBatch {
+				answer, err := client.SubmitJobs(ctx, batch, "")
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				last := answer.Items[len(answer.Items)-1].Job.ID
+				if job, err := client.WaitJob(ctx, last, time.Minute); err != nil || job.State != "succeeded" {
+					b.Errorf("job %s: %+v, %v", last, job, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	rig.Await(b, time.Minute, func() (bool, string) {
+		open, err := client.Jobs(ctx, backendtest.JobFilter{State: "queued"}, backendtest.Page{Limit: 1})
+		return err == nil && len(open.Items) == 0, fmt.Sprintf("%+v %v", open.Items, err)
+	})
+}
+
+// spent is the CPU time of the server's tree (PostgreSQL is its child), and of
+// this process when it is the one that does the work.
+func spent(b *testing.B, s *rig.Server, own bool, work func()) time.Duration {
+	b.Helper()
+	measure := func() time.Duration {
+		t, err := processTree(s.PID())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if own {
+			t += ownTime(b)
+		}
+		return t
+	}
+	before := measure()
+	work()
+	return measure() - before
+}
+
+func ownTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+func checkNothingHeld(b *testing.B, ctx context.Context, s *rig.Server) {
+	b.Helper()
+	nodes, err := s.Admin.Nodes(ctx, backendtest.NodeFilter{}, backendtest.Page{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, n := range nodes.Items {
+		if n.Reserved.Slots != 0 {
+			b.Errorf("node %s still has %d slots reserved", n.ID, n.Reserved.Slots)
+		}
+	}
+}

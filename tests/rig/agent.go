@@ -1,0 +1,83 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"rockpool/backend/backendtest"
+)
+
+// Agent is a node's state and configuration, and its process while it runs.
+type Agent struct {
+	*Process
+	Name   string
+	Dir    string // state
+	config string
+}
+
+// AgentOptions of NewAgent.
+type AgentOptions struct {
+	Name    string
+	License string
+	Slots   int
+	More    string // TOML: further settings, then [[runner]] tables
+}
+
+// NewAgent starts an agent on fresh state and waits until its node is ready.
+func NewAgent(t testing.TB, s *Server, o AgentOptions) *Agent {
+	t.Helper()
+	a := &Agent{Name: o.Name, Dir: filepath.Join(publicDir(t), "state")}
+	if err := os.Mkdir(a.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	license := filepath.Join(filepath.Dir(a.Dir), "license")
+	a.config = filepath.Join(filepath.Dir(a.Dir), "agent.toml")
+	writeFile(t, license, o.License)
+	writeFile(t, a.config, fmt.Sprintf("server_url = %q\nstate_dir = %q\nlicense_file = %q\nnode_id = %q\nslots = %d\n%s",
+		s.URL, a.Dir, license, o.Name, o.Slots, o.More))
+	a.Start(t)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("agent %s printed:\n%s", a.Name, tail(a.Output(), 100))
+		}
+		if a.running() {
+			a.Kill(t)
+		}
+	})
+	a.AwaitLease(t, s, "ready")
+	return a
+}
+
+// Start runs the program and does not wait.
+func (a *Agent) Start(t testing.TB) {
+	t.Helper()
+	a.Process = start(t, "rockpool-agent "+a.Name, binary(t, "rockpool-agent"), []string{"--config", a.config}, nil)
+}
+
+// AwaitLease waits until the server sees the node's lease so.
+func (a *Agent) AwaitLease(t testing.TB, s *Server, lease string) backendtest.Node {
+	t.Helper()
+	var node backendtest.Node
+	Await(t, 60*time.Second, func() (bool, string) {
+		if !a.running() && lease == "ready" {
+			t.Fatalf("agent %s ended; it printed:\n%s", a.Name, a.Output())
+		}
+		var err error
+		if node, err = s.Admin.Node(context.Background(), a.Name); err != nil {
+			return false, err.Error()
+		}
+		return node.Lease == lease, fmt.Sprintf("%+v", node)
+	})
+	return node
+}
+
+func writeFile(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,107 @@
+package rig
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Process is one run of a program; a new one is made for each start.
+type Process struct {
+	name    string
+	command *exec.Cmd
+	output  *output
+	ended   chan struct{} // closed after Wait
+}
+
+// output keeps the end of what a program prints, for the failure's report.
+type output struct {
+	mu    sync.Mutex
+	bytes bytes.Buffer
+}
+
+const keptOutput = 1 << 20
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.bytes.Len() > keptOutput {
+		o.bytes.Reset()
+	}
+	return o.bytes.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.bytes.String()
+}
+
+// start runs a program in a process group of its own, so that a signal to the
+// test's group does not reach it first.
+func start(t testing.TB, name, path string, args, env []string) *Process {
+	t.Helper()
+	p := &Process{name: name, command: exec.Command(path, args...), output: &output{}, ended: make(chan struct{})}
+	p.command.Env = append(os.Environ(), env...)
+	p.command.Stdout, p.command.Stderr = p.output, p.output
+	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.command.WaitDelay = 5 * time.Second
+	if err := p.command.Start(); err != nil {
+		t.Fatalf("start %s: %v", name, err)
+	}
+	go func() { _ = p.command.Wait(); close(p.ended) }()
+	return p
+}
+
+// PID of the program.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
+// Output is the end of what it printed.
+func (p *Process) Output() string { return p.output.String() }
+
+// Signal sends a signal to the program itself.
+func (p *Process) Signal(s syscall.Signal) { _ = p.command.Process.Signal(s) }
+
+// Ended is closed once the program is gone.
+func (p *Process) Ended() <-chan struct{} { return p.ended }
+
+// ExitCode of a program that has ended; -1 for one that a signal killed.
+func (p *Process) ExitCode() int { return p.command.ProcessState.ExitCode() }
+
+// Kill is kill -9, and waits until the program is gone.
+func (p *Process) Kill(t testing.TB) {
+	t.Helper()
+	p.Signal(syscall.SIGKILL)
+	p.wait(t, 10*time.Second)
+}
+
+// Stop is SIGTERM, and waits until the program has ended by itself.
+func (p *Process) Stop(t testing.TB) {
+	t.Helper()
+	p.Signal(syscall.SIGTERM)
+	p.wait(t, 30*time.Second)
+}
+
+func (p *Process) wait(t testing.TB, limit time.Duration) {
+	t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(limit):
+		p.Signal(syscall.SIGKILL)
+		t.Fatalf("%s did not end within %v; it printed:\n%s", p.name, limit, p.Output())
+	}
+}
+
+// running reports a program that has not ended.
+func (p *Process) running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
