@@ -1,7 +1,11 @@
 package core
 
 import (
+	"slices"
+
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/lease"
+	"rockpool/backend/internal/core/schedule"
 	"rockpool/shared/ids"
 )
 
@@ -16,45 +20,146 @@ type Config struct {
 	AvoidFor     fleet.Time // a job keeps away from a node that did not take it
 }
 
-// Dispatch decides for all pools of the process.
-type Dispatch struct{ cfg Config }
+// refusedFor is how long a job keeps away from a node whose assignment the
+// database refused: by then the node's news has arrived.
+const refusedFor = fleet.Time(1000)
+
+// stall is how late a Tick may be before silence is put down to this process
+// and not to the nodes.
+const stall = fleet.Time(2000)
+
+// Dispatch decides for all pools of the process. It is not for concurrent use:
+// one loop gives it one event at a time.
+//
+// Every event method takes the time first and appends what it wants done to
+// out, last; see Effects for how batches are committed.
+type Dispatch struct {
+	cfg   Config
+	shard int64 // epoch of the shard, stands in decisions
+
+	pools   map[string]*fleet.Pool
+	poolIDs []string // of pools, sorted
+	apps    map[string]*fleet.App
+	nodes   map[string]*node
+	jobs    map[ids.JobID]*job // open ones, and ended ones until that is committed
+	order   []*node            // by id
+	owners  map[int64]int32    // nodes that count as a user's own
+
+	index  *schedule.Index
+	queue  *schedule.Queue
+	routes map[routeKey]*route
+	timers timers
+
+	freed   []*node  // have room or are eligible since the event began
+	woken   []string // pools for which more may have changed
+	scratch fleet.Decision
+	missing []*job
+
+	batches uint64 // numbers Effects
+	arrived uint64 // numbers jobs
+	serial  uint64 // numbers reports of what a node runs
+	rev     uint64
+	resume  *resume
+}
 
 // New makes an empty Dispatch; Load gives it a fleet.
-func New(cfg Config) *Dispatch { return &Dispatch{cfg: cfg} }
+func New(cfg Config) *Dispatch {
+	d := &Dispatch{cfg: cfg}
+	d.clear()
+	return d
+}
 
-func (d *Dispatch) Load(now fleet.Time, snap *Snapshot)                             {}
-func (d *Dispatch) PutPool(now fleet.Time, p fleet.Pool, out *Effects)              {}
-func (d *Dispatch) PutApp(now fleet.Time, a fleet.App, out *Effects)                {}
-func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects)      {}
-func (d *Dispatch) RevokeNode(now fleet.Time, node, reason string, out *Effects)    {}
-func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int64) { return 0 }
-func (d *Dispatch) Heartbeat(now fleet.Time, node string, epoch int64, hb HeartbeatEvent, out *Effects) {
+func (d *Dispatch) clear() {
+	d.pools, d.apps = map[string]*fleet.Pool{}, map[string]*fleet.App{}
+	d.nodes, d.jobs = map[string]*node{}, map[ids.JobID]*job{}
+	d.poolIDs, d.order, d.owners = nil, nil, map[int64]int32{}
+	d.index, d.queue = schedule.NewIndex(), schedule.NewQueue()
+	d.routes = map[routeKey]*route{}
+	d.freed, d.woken = nil, nil
+	d.timers.reset()
 }
-func (d *Dispatch) Alive(now fleet.Time, node string, epoch int64, out *Effects)                {}
-func (d *Dispatch) Goodbye(now fleet.Time, node string, epoch int64, kind string, out *Effects) {}
-func (d *Dispatch) SessionClosed(now fleet.Time, node string, epoch int64, out *Effects)        {}
-func (d *Dispatch) Accept(now fleet.Time, node string, epoch int64, a Attempt, out *Effects)    {}
-func (d *Dispatch) Decline(now fleet.Time, node string, epoch int64, a Attempt, reason string, out *Effects) {
+
+func (d *Dispatch) leases() lease.Times {
+	return lease.Times{Suspect: d.cfg.Suspect, Lost: d.cfg.Lost}
 }
-func (d *Dispatch) Progress(now fleet.Time, node string, epoch int64, a Attempt, percent int32, out *Effects) {
+
+// Rev rises with every change that a view would show.
+func (d *Dispatch) Rev() uint64 { return d.rev }
+
+// Next is when Tick is due; fleet.Never: there is nothing to wait for.
+func (d *Dispatch) Next() fleet.Time {
+	if d.resume != nil {
+		return d.resume.at
+	}
+	return d.timers.first()
 }
-func (d *Dispatch) Result(now fleet.Time, node string, epoch int64, a Attempt, res *fleet.Result, out *Effects) {
+
+// Tick does what is due. A Tick that comes much too late means that this
+// process stood still: all deadlines move by as much and every node gets its
+// full grace, since its frames may be waiting to be read.
+func (d *Dispatch) Tick(now fleet.Time, out *Effects) {
+	if d.resume != nil {
+		d.goOn(now, out)
+	}
+	if late := now - d.timers.first(); late > stall {
+		d.excuse(now, late)
+	}
+	for d.timers.first() <= now {
+		t := d.timers.pop()
+		switch t.kind {
+		case offerDue:
+			d.offerUnanswered(now, t.job, t.attempt, out)
+		case cancelDue:
+			d.cancelUnanswered(now, t.job, t.attempt, out)
+		case avoidDue:
+			d.avoidOver(now, t.job, out)
+		case leaseDue:
+			d.leaseDue(now, t, out)
+		}
+	}
+	d.settle(now, out)
 }
-func (d *Dispatch) Recalled(now fleet.Time, r Recall, row RecalledRow, out *Effects) {}
-func (d *Dispatch) Submit(now fleet.Time, ins JobInsert, out *Effects)               {}
-func (d *Dispatch) Cancel(now fleet.Time, id ids.JobID, actor string, graceMs int64, out *Effects) (state fleet.JobState, open bool) {
-	return 0, false
+
+// excuse forgets the silence of a time in which nobody listened.
+func (d *Dispatch) excuse(now, late fleet.Time) {
+	late += d.cfg.OfferTimeout
+	d.timers.delay(late)
+	for _, n := range d.order {
+		if n.timer != fleet.Never {
+			n.timer += late
+		}
+		n.lease.On(lease.Excused, now, d.leases())
+	}
 }
-func (d *Dispatch) Committed(now fleet.Time, batch *Effects, refused []Refusal, out *Effects) {}
-func (d *Dispatch) Tick(now fleet.Time, out *Effects)                                         {}
-func (d *Dispatch) Next() fleet.Time                                                          { return fleet.Never }
-func (d *Dispatch) Rev() uint64                                                               { return 0 }
-func (d *Dispatch) LiveJob(now fleet.Time, id ids.JobID) (JobView, bool)                      { return JobView{}, false }
-func (d *Dispatch) Fleet(now fleet.Time) *FleetView                                           { return &FleetView{} }
-func (d *Dispatch) Explain(now fleet.Time, id ids.JobID) (Explanation, bool) {
-	return Explanation{}, false
+
+// PutPool tells of a new or changed pool, after the store has it.
+func (d *Dispatch) PutPool(now fleet.Time, p fleet.Pool, out *Effects) {
+	d.rev++
+	d.setPool(p)
+	d.wakePool(p.ID)
+	d.settle(now, out)
 }
-func (d *Dispatch) Preview(now fleet.Time, app, role string, spec *fleet.JobSpec) fleet.Decision {
-	return fleet.Decision{}
+
+// RemovePool forgets a pool that no node and no binding refers to.
+func (d *Dispatch) RemovePool(id string) {
+	d.rev++
+	delete(d.pools, id)
+	d.poolIDs = slices.DeleteFunc(d.poolIDs, func(other string) bool { return other == id })
+	d.index.Pool(id).State = fleet.PoolActive
 }
-func (d *Dispatch) Totals() Totals { return Totals{} }
+
+func (d *Dispatch) setPool(p fleet.Pool) {
+	if at, known := slices.BinarySearch(d.poolIDs, p.ID); !known {
+		d.poolIDs = slices.Insert(d.poolIDs, at, p.ID)
+	}
+	d.pools[p.ID] = &p
+	d.index.Pool(p.ID).State = p.State
+}
+
+// PutApp tells of a new or changed app or its bindings, after the store has it.
+func (d *Dispatch) PutApp(now fleet.Time, a fleet.App, out *Effects) {
+	d.rev++
+	d.apps[a.ID] = &a
+	d.reroute(func(spec *fleet.JobSpec) bool { return spec.App == a.ID })
+	d.settle(now, out)
+}

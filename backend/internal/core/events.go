@@ -63,6 +63,7 @@ const (
 	AuditResultFenced   = "result_fenced"    // a stale attempt, or over a superseded session
 	AuditResultNotYours = "result_not_yours" // the attempt belongs to another node
 	AuditAcceptNotYours = "accept_not_yours"
+	AuditAcceptFenced   = "accept_fenced"   // over a superseded session
 	AuditResultConflict = "result_conflict" // another body for a result that is stored
 )
 

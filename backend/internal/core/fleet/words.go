@@ -1,0 +1,87 @@
+package fleet
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Text says the decision in words for people: of which app of which owner (0:
+// none) it is, and how many slots were asked for.
+func (d *Decision) Text(app string, owner, slots int64) string {
+	var b strings.Builder
+	for i := range d.Pools {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		d.poolText(&b, i, app, owner)
+	}
+	if len(d.Pools) == 0 {
+		b.WriteString(app + " resolves to no pool")
+	}
+	if d.Node != "" {
+		b.WriteString("; " + d.Node + " had the most free slots (" + strconv.FormatInt(d.RemainingSlots+slots, 10))
+		if d.TieBreak {
+			b.WriteString(", as others had; the lowest id won")
+		}
+		b.WriteString(").")
+		return b.String()
+	}
+	b.WriteString(". Fallback to " + PoolDefault + " is ")
+	if d.FallbackOK {
+		b.WriteString("allowed")
+	} else {
+		b.WriteString("off")
+	}
+	b.WriteString(" for " + app + ".")
+	return b.String()
+}
+
+func (d *Decision) poolText(b *strings.Builder, i int, app string, owner int64) {
+	t := &d.Pools[i]
+	last := i == len(d.Pools)-1
+	switch {
+	case last && d.Fallback, last && i > 0 && d.FallbackOK && t.Pool == PoolDefault:
+		b.WriteString("fallback to " + t.Pool)
+	case d.Rule == RuleOwnerPool:
+		b.WriteString(t.Pool + " (owner's pool of user " + strconv.FormatInt(owner, 10) + ")")
+	case d.Rule == RuleNoOwner:
+		b.WriteString(t.Pool + " (" + app + " has no owner)")
+	default:
+		b.WriteString(t.Pool + " (bound to " + app + ")")
+	}
+	b.WriteString(": ")
+	nodes := strconv.FormatInt(int64(t.Nodes), 10)
+	switch {
+	case t.Nodes == 0:
+		b.WriteString("it has no nodes")
+	case d.Node != "" && last:
+		b.WriteString(strconv.FormatInt(int64(t.Candidates), 10) + " of " + nodes + " nodes could take it")
+	default:
+		b.WriteString("none of " + nodes + " nodes can take it")
+	}
+	if reasons := t.reasonText(); reasons != "" {
+		b.WriteString(" (" + reasons + ")")
+	}
+}
+
+// reasonText lists the counts in the order of the reasons: "9 draining, 3
+// without a free slot".
+func (t *Tally) reasonText() string {
+	var b strings.Builder
+	for r, nodes := range t.Rejected {
+		if nodes == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.FormatInt(int64(nodes), 10) + " " + Reason(r).Words())
+		switch {
+		case Reason(r) == NoResource && t.Resource != "":
+			b.WriteString(" " + t.Resource)
+		case Reason(r) == NoMemory && t.Domain != "":
+			b.WriteString(" " + t.Domain)
+		}
+	}
+	return b.String()
+}

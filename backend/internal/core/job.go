@@ -1,0 +1,332 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/schedule"
+	"rockpool/shared/ids"
+)
+
+// stage is how far a job's current attempt is, as far as this process knows.
+type stage uint8
+
+const (
+	stageNone    stage = iota // no open attempt
+	stageUnsent               // assigned; its offer waits for the commit
+	stageSent                 // offered; the answer is due
+	stageStarted              // accepted, so it was or will be told to start
+	stageMaybe                // read back from the database: may have been started
+)
+
+// job is an open job. Its row is as it should be stored: a running job's says
+// offered.
+type job struct {
+	spec *fleet.JobSpec
+	row  JobRow
+	wait schedule.Waiter
+
+	stage    stage
+	held     *node // that has a reservation for it
+	heldAt   int   // in held.jobs
+	boot     string
+	percent  int32
+	listed   uint64 // the last report of its node that named it
+	missed   uint8  // reports since that should have named it
+	startDue bool   // start goes out when the adoption is committed
+
+	graceMs    int64 // of a cancel
+	cancelSent bool
+	late       bool // its node sent a result after the job had ended otherwise
+
+	placed  *fleet.Decision // of the current attempt
+	ended   fleet.Time      // of the current attempt; 0: open or unknown
+	avoid   []schedule.Exclusion
+	past    []pastAttempt
+	written stored // by the newest batch that names the job
+	entry   entry
+	refused uint64 // the last batch that the database did not take the job's part of
+}
+
+// pastAttempt is a superseded attempt that this process remembers.
+type pastAttempt struct {
+	attempt int32
+	node    string
+}
+
+// stored is what the database has, or will have once the batches handed out so
+// far are committed.
+type stored struct {
+	state   fleet.JobState
+	attempt int32
+	held    string // node with the reservation, or empty
+}
+
+// entry is a job's place in the batch that is being filled.
+type entry struct {
+	gen     uint64 // of the batch; another one: the job is not in it
+	insert  bool
+	at      int  // in Inserts or Updates
+	fresh   bool // the reservation that is held was made in this batch
+	adopt   bool // by adoption
+	assign  int  // in Reservations, or -1
+	release int
+	from    stored
+}
+
+func newJob(spec *fleet.JobSpec, seq uint64) *job {
+	j := &job{spec: spec}
+	j.wait = schedule.Waiter{Job: spec.ID, Priority: spec.Priority, Seq: seq, Request: schedule.RequestOf(spec)}
+	return j
+}
+
+// state is the job's state with what lives in memory only.
+func (j *job) state() fleet.JobState {
+	if j.row.State == fleet.JobOffered && j.stage == stageStarted {
+		return fleet.JobRunning
+	}
+	return j.row.State
+}
+
+// orphanOf reports a waiting job whose newest attempt was orphaned on the node
+// and not superseded: it may still come back.
+func (j *job) orphanOf(n *node) bool {
+	return j.row.State == fleet.JobQueued && j.row.Outcome == fleet.AttemptOrphaned && j.row.Node == n.rec.ID
+}
+
+// usedUp reports that no attempt is left.
+func (j *job) usedUp() bool { return j.row.Counted >= max(1, j.spec.MaxAttempts) }
+
+// byService orders jobs as they would be served.
+func byService(a, b *job) int {
+	if a.wait.Priority != b.wait.Priority {
+		return cmp.Compare(b.wait.Priority, a.wait.Priority)
+	}
+	return cmp.Compare(a.wait.Seq, b.wait.Seq)
+}
+
+// nodeOfPast finds who had a superseded attempt.
+func (j *job) nodeOfPast(attempt int32) (string, bool) {
+	for _, p := range j.past {
+		if p.attempt == attempt {
+			return p.node, true
+		}
+	}
+	return "", false
+}
+
+// hold gives the job's reservation to the node; the index has it already.
+func (d *Dispatch) hold(j *job, n *node) {
+	j.held, j.heldAt = n, len(n.jobs)
+	n.jobs = append(n.jobs, j)
+}
+
+// release gives back what the job holds, if anything.
+func (d *Dispatch) release(j *job) {
+	n := j.held
+	if n == nil {
+		return
+	}
+	last := n.jobs[len(n.jobs)-1]
+	n.jobs[j.heldAt], last.heldAt = last, j.heldAt
+	n.jobs[len(n.jobs)-1] = nil
+	n.jobs = n.jobs[:len(n.jobs)-1]
+	j.held = nil
+	d.index.Release(&n.slot, &j.spec.Demands)
+	d.free(n)
+}
+
+// endAttempt closes the open attempt. Ended and orphaned ones count.
+func (d *Dispatch) endAttempt(now fleet.Time, j *job, outcome fleet.AttemptOutcome, cause fleet.Cause) {
+	j.row.Outcome, j.row.Cause = outcome, cause
+	if outcome == fleet.AttemptEnded || outcome == fleet.AttemptOrphaned {
+		j.row.Counted++
+	}
+	j.stage, j.ended, j.startDue = stageNone, now, false
+	d.release(j)
+}
+
+// giveUp ends an attempt without a result that counts for the job: the job ends
+// as its policy says, or gets its next attempt here or elsewhere.
+func (d *Dispatch) giveUp(now fleet.Time, j *job, outcome fleet.AttemptOutcome, cause fleet.Cause, out *Effects) {
+	unsent := j.stage == stageUnsent
+	d.endAttempt(now, j, outcome, cause)
+	if unsent && d.inBatch(j, out) && j.entry.fresh {
+		d.withdraw(j, out)
+	}
+	d.next(now, j, out)
+}
+
+// next decides on a job whose attempt has ended without ending the job.
+func (d *Dispatch) next(now fleet.Time, j *job, out *Effects) {
+	switch {
+	case j.row.State == fleet.JobCanceling:
+		d.finish(now, j, fleet.JobCanceled, fleet.CauseCanceledByUser, j.row.Detail, nil, out)
+	case j.row.Outcome == fleet.AttemptOrphaned && j.spec.OnNodeLost == fleet.OnLostFail:
+		d.finish(now, j, fleet.JobFailed, fleet.CauseNodeLost, "", nil, out)
+	case j.usedUp():
+		d.finish(now, j, fleet.JobDead, fleet.CauseAttemptsUsedUp, "", nil, out)
+	default:
+		d.placeOrQueue(now, j, out)
+	}
+}
+
+// lose ends the attempt of a node that is gone or denies it. An offer that
+// nobody accepted can't have been started and does not count.
+func (d *Dispatch) lose(now fleet.Time, j *job, out *Effects) {
+	if j.stage == stageUnsent || j.stage == stageSent {
+		d.giveUp(now, j, fleet.AttemptUnanswered, fleet.CauseNodeLost, out)
+		return
+	}
+	d.giveUp(now, j, fleet.AttemptOrphaned, fleet.CauseNodeLost, out)
+}
+
+// finish ends the job for good.
+func (d *Dispatch) finish(now fleet.Time, j *job, state fleet.JobState, cause fleet.Cause, detail string, res *fleet.Result, out *Effects) {
+	if j.row.Outcome == fleet.AttemptOpen && j.row.Attempt > 0 {
+		j.row.Outcome = fleet.AttemptEnded
+	}
+	j.stage = stageNone
+	d.release(j)
+	d.queue.Remove(&j.wait)
+	j.row.State, j.row.Cause, j.row.Detail, j.row.EndedAt = state, cause, detail, now
+	d.write(j, out)
+	if res != nil && !j.entry.insert {
+		out.Updates[j.entry.at].Result = res
+	}
+}
+
+// keepAway lets the job avoid a node for a while.
+func (d *Dispatch) keepAway(now fleet.Time, j *job, n *node, span fleet.Time) {
+	if n == nil || span <= 0 {
+		return
+	}
+	until := now + span
+	j.avoid = append(j.avoid, schedule.Exclusion{Node: &n.slot, Until: until})
+	d.timers.add(timer{at: until, kind: avoidDue, job: j})
+}
+
+// avoidOver lets the job go where it kept away from.
+func (d *Dispatch) avoidOver(now fleet.Time, j *job, out *Effects) {
+	j.avoid = slices.DeleteFunc(j.avoid, func(e schedule.Exclusion) bool { return e.Until <= now })
+	if j.wait.Waiting() {
+		d.retry(now, j, out)
+	}
+}
+
+// open finds or makes the job's entry in the batch.
+func (d *Dispatch) open(j *job, out *Effects) *entry {
+	if !d.inBatch(j, out) {
+		j.entry = entry{gen: out.gen, at: len(out.Updates), assign: -1, release: -1, from: j.written}
+		out.Updates = append(out.Updates, JobUpdate{Job: j.spec.ID, FromState: j.written.state, FromAttempt: j.written.attempt})
+	}
+	return &j.entry
+}
+
+// inBatch reports that the batch has an entry of the job; it numbers a batch
+// that it sees for the first time.
+func (d *Dispatch) inBatch(j *job, out *Effects) bool {
+	if out.gen == 0 {
+		d.batches++
+		out.gen = d.batches
+	}
+	return j.entry.gen == out.gen
+}
+
+// write brings the job's entry in the batch up to the job as it is.
+func (d *Dispatch) write(j *job, out *Effects) {
+	d.rev++
+	e := d.open(j, out)
+	if e.insert {
+		out.Inserts[e.at].Row = j.row
+	} else {
+		out.Updates[e.at].Row = j.row
+	}
+	held := ""
+	if j.held != nil {
+		held = j.held.rec.ID
+	} else {
+		e.fresh, e.adopt = false, false
+	}
+	d.writeReservation(j, held, out)
+	j.written = stored{j.row.State, j.row.Attempt, held}
+}
+
+// writeReservation makes the batch's reservations of the job lead from what was
+// held before the batch to what is held now.
+func (d *Dispatch) writeReservation(j *job, held string, out *Effects) {
+	e := &j.entry
+	moved := e.fresh || held != e.from.held
+	d.setReservation(&e.release, moved && e.from.held != "", Reservation{Job: j.spec.ID, Node: e.from.held, Release: true, Demand: &j.spec.Demands}, out)
+	r := Reservation{Job: j.spec.ID, Node: held, Demand: &j.spec.Demands, Adopt: e.adopt}
+	if held != "" && !e.adopt {
+		r.Pool = j.row.Pool
+	}
+	d.setReservation(&e.assign, moved && held != "", r, out)
+}
+
+func (d *Dispatch) setReservation(at *int, want bool, r Reservation, out *Effects) {
+	switch {
+	case want && *at < 0:
+		*at = len(out.Reservations)
+		out.Reservations = append(out.Reservations, r)
+	case want:
+		out.Reservations[*at] = r
+	case *at >= 0:
+		d.dropReservation(*at, out)
+		*at = -1
+	}
+}
+
+// dropReservation takes one out of the batch; the last one takes its place.
+func (d *Dispatch) dropReservation(at int, out *Effects) {
+	last := len(out.Reservations) - 1
+	moved := out.Reservations[last]
+	out.Reservations[at] = moved
+	out.Reservations = out.Reservations[:last]
+	if at == last {
+		return
+	}
+	e := &d.jobs[moved.Job].entry
+	if moved.Release {
+		e.release = at
+	} else {
+		e.assign = at
+	}
+}
+
+// withdraw forgets an assignment that only the unfinished batch knows: the
+// number is used, but no node ever had the attempt.
+func (d *Dispatch) withdraw(j *job, out *Effects) {
+	id, attempt := j.spec.ID, j.row.Attempt
+	out.Fallbacks = slices.DeleteFunc(out.Fallbacks, func(f FallbackRecord) bool { return f.Job == id && f.Attempt == attempt })
+	j.disown()
+}
+
+// disown clears the node of an attempt that was never stored as anybody's.
+func (j *job) disown() {
+	j.row.Node, j.row.Pool, j.row.Fallback = "", "", false
+	j.placed = nil
+}
+
+// wasIn reads from a batch what the database had of the job before it.
+func (e *Effects) wasIn(id ids.JobID) (was stored, insert *JobInsert) {
+	for i := range e.Reservations {
+		if r := &e.Reservations[i]; r.Job == id && r.Release {
+			was.held = r.Node
+		}
+	}
+	for i := range e.Updates {
+		if u := &e.Updates[i]; u.Job == id {
+			was.state, was.attempt = u.FromState, u.FromAttempt
+			return was, nil
+		}
+	}
+	for i := range e.Inserts {
+		if e.Inserts[i].Spec.ID == id {
+			return stored{}, &e.Inserts[i]
+		}
+	}
+	return was, nil
+}

@@ -1,0 +1,93 @@
+// Package lease is the state machine of a node's presence. It is pure: times
+// come in, states go out.
+package lease
+
+import "rockpool/backend/internal/core/fleet"
+
+// Times rule a lease: without a frame for Suspect a ready node is suspect, for
+// Lost it is lost.
+type Times struct {
+	Suspect fleet.Time
+	Lost    fleet.Time
+}
+
+// Lease is what is believed of one node's presence.
+//
+//	new ──opened──▶ ready ◀──renewed, opened── suspect ──silent──▶ lost
+//	                  ▲   ──silent, broken──▶                        │
+//	                  └───────────────opened─────────────────────────┘
+//	any ──left──▶ left ──opened──▶ ready    any but left ──granted──▶ suspect
+type Lease struct {
+	State fleet.LeaseState
+	Seen  fleet.Time // the last frame, or when a grace began
+}
+
+// Event is what can happen to a lease.
+type Event uint8
+
+// Events. Opened is a committed session, Renewed a frame over it, Broken its
+// connection's end, Granted a fresh full grace of a node whose session nobody
+// holds, Excused one of whatever is believed, Left the node's or an operator's
+// goodbye.
+const (
+	Opened Event = iota
+	Renewed
+	Broken
+	Granted
+	Excused
+	Left
+	Silent // one of the two times may have passed
+)
+
+// On moves the lease and reports whether its state changed.
+func (l *Lease) On(event Event, now fleet.Time, times Times) bool {
+	was := l.State
+	switch event {
+	case Opened:
+		l.State, l.Seen = fleet.LeaseReady, now
+	case Renewed:
+		l.Seen = now
+		if was == fleet.LeaseSuspect {
+			l.State = fleet.LeaseReady
+		}
+	case Broken:
+		if was == fleet.LeaseReady {
+			l.State = fleet.LeaseSuspect
+		}
+	case Granted:
+		l.Seen = now
+		if was != fleet.LeaseLeft {
+			l.State = fleet.LeaseSuspect
+		}
+	case Excused:
+		l.Seen = max(l.Seen, now)
+	case Left:
+		l.State = fleet.LeaseLeft
+	case Silent:
+		l.silent(now, times)
+	}
+	return l.State != was
+}
+
+func (l *Lease) silent(now fleet.Time, times Times) {
+	if now < l.Due(times) {
+		return
+	}
+	switch l.State {
+	case fleet.LeaseReady:
+		l.State = fleet.LeaseSuspect
+	case fleet.LeaseSuspect:
+		l.State = fleet.LeaseLost
+	}
+}
+
+// Due is when silence would move the lease; Never: it does not.
+func (l *Lease) Due(times Times) fleet.Time {
+	switch l.State {
+	case fleet.LeaseReady:
+		return l.Seen + times.Suspect
+	case fleet.LeaseSuspect:
+		return l.Seen + times.Lost
+	}
+	return fleet.Never
+}

@@ -1,0 +1,169 @@
+package core
+
+import (
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/lease"
+)
+
+// resume is what the first Tick after a Load has to do.
+type resume struct {
+	at     fleet.Time
+	closed []Send // sessions of nodes that are gone, or that others took over
+	unsent []*job // assigned, and known never to have been offered
+	lost   []*job // on nodes that are gone or have left
+}
+
+// Load begins, or begins again after the database was away, from what the
+// database has. Of what was in memory it keeps the live part: sessions, what
+// nodes said of themselves, and how far this process got with attempts that the
+// database has too. Every node gets a full grace. Batches that were not
+// committed are forgotten: hand none of them to Committed any more. What follows
+// from the difference comes out of the next Tick, which is due at once.
+func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
+	before, beforeJobs := d.nodes, d.jobs
+	order := d.order
+	d.clear()
+	d.rev++
+	d.shard = snap.Epoch
+	d.resume = &resume{at: now}
+	for i := range snap.Pools {
+		d.setPool(snap.Pools[i])
+	}
+	for i := range snap.Apps {
+		d.apps[snap.Apps[i].ID] = &snap.Apps[i]
+	}
+	for i := range snap.Nodes {
+		n := d.newNode(snap.Nodes[i])
+		d.inherit(n, before[n.rec.ID])
+	}
+	for _, n := range order {
+		if n.open && d.nodes[n.rec.ID] == nil {
+			d.closeLater(n.rec.ID, n.epoch, fleet.CodeForbidden, CloseRevoked)
+		}
+	}
+	for _, n := range d.order {
+		d.reindex(n)
+	}
+	for i := range snap.Jobs {
+		d.restore(now, &snap.Jobs[i], beforeJobs[snap.Jobs[i].Spec.ID])
+	}
+	for _, n := range d.order {
+		d.grace(now, n)
+	}
+}
+
+// inherit keeps what the sessions of the node told.
+func (d *Dispatch) inherit(n, old *node) {
+	if old == nil {
+		return
+	}
+	lost := n.rec.Epoch > old.epoch // another process has had a session of it since
+	if lost && old.open {
+		d.closeLater(n.rec.ID, old.epoch, fleet.CodeConflict, CloseSuperseded)
+	}
+	if !lost {
+		left := n.lease.State == fleet.LeaseLeft && !old.open
+		n.live = old.live
+		if left {
+			n.lease.State = fleet.LeaseLeft
+		}
+	}
+}
+
+func (d *Dispatch) closeLater(node string, epoch int64, code fleet.Code, detail string) {
+	d.resume.closed = append(d.resume.closed, Send{Kind: SendClose, Node: node, Epoch: epoch, Code: code, Detail: detail})
+}
+
+// grace gives a node full time to speak.
+func (d *Dispatch) grace(now fleet.Time, n *node) {
+	switch {
+	case n.open:
+		n.lease.On(lease.Excused, now, d.leases())
+	case len(n.jobs) > 0 || n.rec.Epoch > 0:
+		n.lease.On(lease.Granted, now, d.leases())
+	}
+	d.reblock(n)
+	d.watch(n)
+}
+
+// restore makes an open job of its row. Its open attempt may have been started,
+// unless this process knows better.
+func (d *Dispatch) restore(now fleet.Time, o *OpenJob, old *job) {
+	d.arrived++
+	j := newJob(o.Spec, d.arrived)
+	j.row = o.Row
+	j.written = stored{state: o.Row.State, attempt: o.Row.Attempt}
+	d.jobs[o.Spec.ID] = j
+	if j.row.State == fleet.JobQueued {
+		d.queue.Add(&j.wait, d.routeOf(j.spec).tries)
+		return
+	}
+	j.placed, j.stage = j.row.Decision, stageMaybe
+	j.written.held = j.row.Node
+	n := d.nodes[j.row.Node]
+	if n == nil {
+		d.resume.lost = append(d.resume.lost, j)
+		return
+	}
+	d.index.Charge(&n.slot, &j.spec.Demands)
+	d.hold(j, n)
+	j.boot = n.rec.BootID
+	if old != nil && old.row.Attempt == j.row.Attempt && old.row.Node == j.row.Node {
+		j.remember(old)
+	}
+	switch {
+	case n.lease.State == fleet.LeaseLeft:
+		d.resume.lost = append(d.resume.lost, j)
+	case j.row.State == fleet.JobCanceling:
+		j.cancelSent = true // and is repeated
+		if j.graceMs == 0 {
+			j.graceMs = int64(d.cfg.DefaultGrace)
+		}
+		d.awaitCancel(now, j)
+	case j.stage == stageUnsent:
+		d.resume.unsent = append(d.resume.unsent, j)
+	case j.stage == stageSent:
+		d.timers.add(timer{at: now + d.cfg.OfferTimeout, kind: offerDue, job: j, attempt: j.row.Attempt})
+	}
+}
+
+// remember keeps what this process did and saw of the same attempt.
+func (j *job) remember(old *job) {
+	if old.stage != stageNone {
+		j.stage = old.stage
+	}
+	j.boot, j.percent, j.graceMs, j.past = old.boot, old.percent, old.graceMs, old.past
+	if j.row.StartedAt == 0 {
+		j.row.StartedAt = old.row.StartedAt
+	}
+}
+
+// goOn does what Load found to be due.
+func (d *Dispatch) goOn(now fleet.Time, out *Effects) {
+	r := d.resume
+	d.resume = nil
+	out.Sends = append(out.Sends, r.closed...)
+	for _, n := range d.order {
+		switch {
+		case n.lease.State == fleet.LeaseLeft && !n.rec.Left: // its goodbye was not stored
+			n.rec.Left = true
+			out.Sessions = append(out.Sessions, SessionWrite{Node: n.rec.ID, Epoch: n.epoch, Left: true})
+		case !n.open || n.pending == nil:
+		case n.rec.Epoch >= n.epoch: // its commit was not known of
+			d.opened(now, n, out)
+		default:
+			out.Sessions = append(out.Sessions, SessionWrite{Node: n.rec.ID, Epoch: n.epoch, Report: n.pending.Report})
+		}
+	}
+	for _, j := range r.lost {
+		d.lose(now, j, out)
+	}
+	for _, j := range r.unsent {
+		if j.stage == stageUnsent {
+			d.assignmentCommitted(now, j, out)
+		}
+	}
+	for _, n := range d.order {
+		d.free(n)
+	}
+}

@@ -1,0 +1,241 @@
+package core
+
+import (
+	"slices"
+	"strings"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/lease"
+	"rockpool/backend/internal/core/schedule"
+)
+
+// node is a node's record with what this process knows of it.
+type node struct {
+	rec  fleet.NodeRecord
+	slot schedule.Node // its place in the index
+	live
+
+	jobs  []*job     // with a reservation here
+	owner int64      // whose own node it counts as; 0: nobody's
+	timer fleet.Time // when its lease is looked at
+	freed bool       // in Dispatch.freed
+}
+
+// live is what only the node's sessions tell: it outlives a Load.
+type live struct {
+	lease   lease.Lease
+	epoch   int64       // of the newest session
+	open    bool        // that session's connection stands
+	pending *HelloEvent // its hello, until the session is committed
+
+	accepting     bool
+	acceptReason  string
+	healthy       bool
+	healthReasons []string
+	running       []Running // as said last
+	spooled       int64
+	loadMilli     int64
+	memoryMiB     int64
+}
+
+// ready reports a node that may be offered work: its session is committed and
+// its lease is ready.
+func (l *live) ready() bool {
+	return l.open && l.pending == nil && l.lease.State == fleet.LeaseReady
+}
+
+// speaks reports that the epoch is that of the open session.
+func (l *live) speaks(epoch int64) bool { return l.open && l.epoch == epoch }
+
+var holdReasons = map[fleet.HoldKind]fleet.Reason{
+	fleet.HoldCordon: fleet.Cordoned, fleet.HoldDrain: fleet.Draining,
+	fleet.HoldQuarantine: fleet.Quarantine, fleet.HoldAuto: fleet.AutoHold,
+}
+
+// blocks lists what keeps all work from the node.
+func (n *node) blocks() schedule.Blocks {
+	var b schedule.Blocks
+	if !n.ready() {
+		b = b.With(fleet.LeaseNotReady)
+	}
+	if !n.healthy || !n.accepting {
+		b = b.With(fleet.Unhealthy)
+	}
+	for _, h := range n.rec.Holds {
+		if reason, known := holdReasons[h.Kind]; known {
+			b = b.With(reason)
+		} else {
+			b = b.With(fleet.Cordoned)
+		}
+	}
+	return b
+}
+
+func (d *Dispatch) newNode(rec fleet.NodeRecord) *node {
+	n := &node{rec: rec, timer: fleet.Never, live: live{accepting: true, healthy: true}}
+	n.slot.ID = rec.ID
+	if rec.Left {
+		n.lease.State = fleet.LeaseLeft
+	}
+	d.nodes[rec.ID] = n
+	at, _ := slices.BinarySearchFunc(d.order, rec.ID, func(n *node, id string) int { return strings.Compare(n.rec.ID, id) })
+	d.order = slices.Insert(d.order, at, n)
+	return n
+}
+
+// reindex puts the node where its record says.
+func (d *Dispatch) reindex(n *node) {
+	d.rev++
+	d.index.Put(&n.slot, n.rec.Pool, schedule.Attrs{
+		Role: n.rec.Role, Backend: n.rec.Backend, Region: n.rec.Region, Runners: n.rec.Runners,
+	}, n.rec.Capacity, n.blocks())
+	d.countOwner(n, n.rec.Owner)
+	if n.slot.Eligible() {
+		d.free(n)
+	}
+}
+
+// reblock looks again at what keeps work from the node.
+func (d *Dispatch) reblock(n *node) {
+	blocks := n.blocks()
+	if blocks == n.slot.Blocks() {
+		return
+	}
+	d.rev++
+	d.index.Block(&n.slot, blocks)
+	if blocks == 0 {
+		d.free(n)
+	}
+}
+
+// countOwner keeps count of the nodes that are a user's own: in any pool but
+// unassigned, in any state but left. With the first and the last one, what the
+// user's apps may fall back to changes.
+func (d *Dispatch) countOwner(n *node, owner int64) {
+	if n.rec.Pool == fleet.PoolUnassigned || n.lease.State == fleet.LeaseLeft {
+		owner = 0
+	}
+	if owner == n.owner {
+		return
+	}
+	before := n.owner
+	n.owner = owner
+	if before != 0 {
+		if d.owners[before]--; d.owners[before] == 0 {
+			d.rerouteOwner(before)
+		}
+	}
+	if owner != 0 {
+		if d.owners[owner]++; d.owners[owner] == 1 {
+			d.rerouteOwner(owner)
+		}
+	}
+}
+
+func (d *Dispatch) rerouteOwner(owner int64) {
+	d.reroute(func(spec *fleet.JobSpec) bool { return d.appOf(spec).Owner == owner })
+}
+
+// PutNode tells of a new or changed record, after the store has it: a move,
+// holds, an owner. The very next decision uses it. What the record says of the
+// node itself is older than what a newer session has told, and then ignored.
+func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects) {
+	n := d.nodes[rec.ID]
+	switch {
+	case n == nil:
+		n = d.newNode(rec)
+	case rec.Version < n.rec.Version:
+		return
+	default:
+		left := rec.Left && !n.rec.Left && rec.Epoch >= n.epoch
+		if rec.Epoch < n.rec.Epoch {
+			rec.Epoch, rec.BootID, rec.Left = n.rec.Epoch, n.rec.BootID, n.rec.Left
+			rec.Capacity, rec.Backend, rec.Runners, rec.Region = n.rec.Capacity, n.rec.Backend, n.rec.Runners, n.rec.Region
+		}
+		n.rec = rec
+		if left {
+			d.close(n, fleet.CodeForbidden, CloseRevoked, out)
+			d.leave(now, n, out)
+		}
+	}
+	d.reindex(n)
+	d.settle(now, out)
+}
+
+// RevokeNode forgets a node, after the store has: its session closes, its work
+// is orphaned.
+func (d *Dispatch) RevokeNode(now fleet.Time, id, reason string, out *Effects) {
+	n := d.nodes[id]
+	if n == nil {
+		return
+	}
+	detail := CloseRevoked
+	if reason != "" {
+		detail = CloseRevoked + ": " + reason
+	}
+	d.close(n, fleet.CodeForbidden, detail, out)
+	d.leave(now, n, out)
+	d.index.Remove(&n.slot)
+	d.order = slices.DeleteFunc(d.order, func(other *node) bool { return other == n })
+	delete(d.nodes, id)
+	d.settle(now, out)
+}
+
+// close ends the node's session, if it is open.
+func (d *Dispatch) close(n *node, code fleet.Code, detail string, out *Effects) {
+	if !n.open {
+		return
+	}
+	n.open, n.pending = false, nil
+	out.Sends = append(out.Sends, Send{Kind: SendClose, Node: n.rec.ID, Epoch: n.epoch, Code: code, Detail: detail})
+}
+
+// leave takes the node out of the fleet; its work goes elsewhere.
+func (d *Dispatch) leave(now fleet.Time, n *node, out *Effects) {
+	n.lease.On(lease.Left, now, d.leases())
+	n.rec.Left = true
+	d.reblock(n)
+	d.countOwner(n, n.rec.Owner)
+	d.loseAll(now, n, out)
+	d.rev++
+}
+
+// loseAll ends all attempts of a node, in the order in which their jobs would
+// be served.
+func (d *Dispatch) loseAll(now fleet.Time, n *node, out *Effects) {
+	gone := slices.Clone(n.jobs)
+	slices.SortFunc(gone, byService)
+	for _, j := range gone {
+		d.lose(now, j, out)
+	}
+}
+
+// watch sets the timer of the node's lease. A session that waits for its commit
+// has none: that is not the node's silence.
+func (d *Dispatch) watch(n *node) {
+	due := n.lease.Due(d.leases())
+	if n.pending != nil || due >= n.timer {
+		return
+	}
+	n.timer = due
+	d.timers.add(timer{at: due, kind: leaseDue, node: n})
+}
+
+// leaseDue looks at a lease whose time may have passed.
+func (d *Dispatch) leaseDue(now fleet.Time, t timer, out *Effects) {
+	n := t.node
+	if t.at != n.timer || d.nodes[n.rec.ID] != n {
+		return
+	}
+	n.timer = fleet.Never
+	if n.pending == nil && n.lease.On(lease.Silent, now, d.leases()) {
+		d.rev++
+		if n.lease.State == fleet.LeaseLost {
+			d.close(n, fleet.CodeUnavailable, CloseLost, out)
+			d.reblock(n)
+			d.loseAll(now, n, out)
+		}
+		d.reblock(n)
+	}
+	d.watch(n)
+}

@@ -1,0 +1,263 @@
+package core
+
+import (
+	"slices"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/pool"
+	"rockpool/backend/internal/core/schedule"
+)
+
+// routeKey tells apart the work that resolves alike. The owner counts only for
+// an app that nobody told of.
+type routeKey struct {
+	app   string
+	owner int64
+	role  string
+}
+
+// route is a resolution that is kept until something of it changes.
+type route struct {
+	chain pool.Chain
+	tries []string
+	pools []*schedule.Pool // of tries
+}
+
+// appOf gives the work's app; of one that nobody told of, what the job knows.
+func (d *Dispatch) appOf(spec *fleet.JobSpec) fleet.App {
+	if a := d.apps[spec.App]; a != nil {
+		return *a
+	}
+	return fleet.App{ID: spec.App, Owner: spec.Owner}
+}
+
+func (d *Dispatch) routeOf(spec *fleet.JobSpec) *route {
+	key := routeKey{spec.App, spec.Owner, spec.Role}
+	r := d.routes[key]
+	if r == nil {
+		r = d.resolve(spec)
+		d.routes[key] = r
+	}
+	return r
+}
+
+func (d *Dispatch) resolve(spec *fleet.JobSpec) *route {
+	app := d.appOf(spec)
+	r := &route{chain: pool.Resolve(&app, spec.Role, d.owners[app.Owner] > 0)}
+	r.tries = r.chain.Tries()
+	for _, id := range r.tries {
+		r.pools = append(r.pools, d.index.Pool(id))
+	}
+	return r
+}
+
+// decide finds the node for a request, pool by pool, and leaves the reasons in
+// the scratch decision, which the next call overwrites. It changes nothing
+// else: previews and placing call the same function.
+func (d *Dispatch) decide(now fleet.Time, r *route, request *schedule.Request, avoid []schedule.Exclusion) *node {
+	dec := &d.scratch
+	*dec = fleet.Decision{
+		Outcome: fleet.OutcomeWaiting, At: now, Rule: r.chain.Rule, Pools: dec.Pools[:0],
+		FallbackOK: r.chain.Fallback, Epoch: d.shard,
+	}
+	for i, p := range r.pools {
+		dec.Pools = append(dec.Pools, fleet.Tally{})
+		pick := p.Find(request, avoid, &dec.Pools[i])
+		if pick.Node == nil {
+			continue
+		}
+		dec.Outcome, dec.Node, dec.TieBreak = fleet.OutcomePlaced, pick.Node.ID, pick.Tie
+		dec.RemainingSlots = pick.Node.FreeSlots() - request.Demand.Slots
+		dec.Fallback = r.chain.IsFallback(i)
+		return d.nodes[pick.Node.ID]
+	}
+	return nil
+}
+
+// kept copies the scratch decision.
+func (d *Dispatch) kept() *fleet.Decision {
+	dec := d.scratch
+	dec.Pools = slices.Clone(dec.Pools)
+	return &dec
+}
+
+// placeOrQueue gives the job its next attempt, or lets it wait or fail.
+func (d *Dispatch) placeOrQueue(now fleet.Time, j *job, out *Effects) {
+	r := d.routeOf(j.spec)
+	if n := d.decide(now, r, &j.wait.Request, j.avoid); n != nil {
+		d.assign(now, j, n, out)
+		return
+	}
+	j.row.Decision = d.kept()
+	if j.spec.WhenExhausted == fleet.WhenExhaustedFail {
+		j.row.Decision.Outcome = fleet.OutcomeFailed
+		d.finish(now, j, fleet.JobFailed, fleet.CausePoolExhausted, "", nil, out)
+		return
+	}
+	j.row.State = fleet.JobQueued
+	if j.row.Cause == fleet.CauseNone {
+		j.row.Cause = fleet.CausePoolExhausted
+	}
+	d.queue.Add(&j.wait, r.tries)
+	d.write(j, out)
+}
+
+// assign reserves the node that the scratch decision chose and makes it the
+// job's next attempt. The offer goes out when this is committed.
+func (d *Dispatch) assign(now fleet.Time, j *job, n *node, out *Effects) {
+	d.supersede(j, out)
+	d.queue.Remove(&j.wait)
+	d.index.Reserve(&n.slot, &j.spec.Demands)
+	d.hold(j, n)
+	j.placed = d.kept()
+	row := &j.row
+	row.State, row.Cause, row.Detail = fleet.JobOffered, fleet.CauseNone, ""
+	row.Attempt++
+	row.Outcome, row.AssignedAt, row.StartedAt = fleet.AttemptOpen, now, 0
+	row.Node, row.Pool, row.Fallback, row.Decision = n.rec.ID, n.rec.Pool, j.placed.Fallback, j.placed
+	j.stage, j.boot, j.percent, j.missed, j.ended = stageUnsent, n.rec.BootID, 0, 0, 0
+	e := d.open(j, out)
+	e.fresh, e.adopt = true, false
+	d.write(j, out)
+	if row.Fallback {
+		out.Fallbacks = append(out.Fallbacks, FallbackRecord{
+			Job: j.spec.ID, Attempt: row.Attempt, App: j.spec.App, Role: j.spec.Role,
+			From: d.routeOf(j.spec).chain.Pools, Node: row.Node, At: now,
+		})
+	}
+}
+
+// supersede keeps the attempt that the next one fences off.
+func (d *Dispatch) supersede(j *job, out *Effects) {
+	if j.row.Node == "" {
+		return
+	}
+	j.past = append(j.past, pastAttempt{j.row.Attempt, j.row.Node})
+	out.Attempts = append(out.Attempts, AttemptRow{
+		Job: j.spec.ID, Attempt: j.row.Attempt, Node: j.row.Node, Pool: j.row.Pool, Fallback: j.row.Fallback,
+		Outcome: j.row.Outcome, Cause: j.row.Cause, Decision: j.placed,
+		AssignedAt: j.row.AssignedAt, StartedAt: j.row.StartedAt, EndedAt: j.ended,
+	})
+}
+
+// readopt gives a waiting job back to the node that still has its newest
+// attempt; false: the node has no room for it any more.
+func (d *Dispatch) readopt(j *job, n *node, out *Effects) bool {
+	if !d.index.Reserve(&n.slot, &j.spec.Demands) {
+		return false
+	}
+	d.queue.Remove(&j.wait)
+	d.hold(j, n)
+	row := &j.row
+	row.State, row.Outcome, row.Cause = fleet.JobOffered, fleet.AttemptOpen, fleet.CauseNone
+	row.Counted--
+	if j.placed != nil {
+		row.Decision = j.placed
+	}
+	j.stage, j.boot, j.missed, j.ended = stageStarted, n.rec.BootID, 0, 0
+	e := d.open(j, out)
+	e.fresh, e.adopt = true, true
+	d.write(j, out)
+	return true
+}
+
+// retry tries once more to place a job that waits. Its decision is written
+// again only when other reasons than before keep it waiting.
+func (d *Dispatch) retry(now fleet.Time, j *job, out *Effects) bool {
+	if n := d.decide(now, d.routeOf(j.spec), &j.wait.Request, j.avoid); n != nil {
+		d.assign(now, j, n, out)
+		return true
+	}
+	if !sameReasons(j.row.Decision, &d.scratch) {
+		j.row.Decision = d.kept()
+		d.write(j, out)
+	}
+	return false
+}
+
+// sameReasons compares which pools were tried and which reasons they have,
+// whatever their counts.
+func sameReasons(a, b *fleet.Decision) bool {
+	if a == nil || a.Rule != b.Rule || a.FallbackOK != b.FallbackOK || len(a.Pools) != len(b.Pools) {
+		return false
+	}
+	for i := range a.Pools {
+		if a.Pools[i].Pool != b.Pools[i].Pool {
+			return false
+		}
+		for r := range a.Pools[i].Rejected {
+			if (a.Pools[i].Rejected[r] == 0) != (b.Pools[i].Rejected[r] == 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// reroute resolves the waiting work that matches anew.
+func (d *Dispatch) reroute(match func(*fleet.JobSpec) bool) {
+	clear(d.routes)
+	var moved []*job
+	for _, w := range d.queue.All() {
+		if j := d.jobs[w.Job]; match(j.spec) {
+			moved = append(moved, j)
+		}
+	}
+	for _, j := range moved {
+		tries := d.routeOf(j.spec).tries
+		d.queue.Add(&j.wait, tries)
+		for _, id := range tries {
+			d.wakePool(id)
+		}
+	}
+}
+
+// free remembers a node that may have room for waiting work.
+func (d *Dispatch) free(n *node) {
+	if !n.freed && d.queue.Len() > 0 {
+		n.freed = true
+		d.freed = append(d.freed, n)
+	}
+}
+
+// wakePool remembers a pool whose waiting work may have room somewhere.
+func (d *Dispatch) wakePool(id string) {
+	if d.queue.Len() > 0 && !slices.Contains(d.woken, id) {
+		d.woken = append(d.woken, id)
+	}
+}
+
+// settle ends an event: waiting work gets what the event made free.
+func (d *Dispatch) settle(now fleet.Time, out *Effects) {
+	for len(d.freed) > 0 || len(d.woken) > 0 {
+		for i := 0; i < len(d.freed); i++ {
+			n := d.freed[i]
+			n.freed = false
+			if n.slot.Eligible() {
+				d.serve(now, n.rec.Pool, &n.slot, out)
+			}
+		}
+		d.freed = d.freed[:0]
+		for i := 0; i < len(d.woken); i++ {
+			d.serve(now, d.woken[i], nil, out)
+		}
+		d.woken = d.woken[:0]
+	}
+}
+
+// serve places what waits for the pool, best first. With a node it looks only
+// at work that this node could take, since nothing else changed.
+func (d *Dispatch) serve(now fleet.Time, pool string, n *schedule.Node, out *Effects) {
+	round := d.queue.Round(pool)
+	for w := round.Next(n); w != nil; w = round.Next(n) {
+		j := d.jobs[w.Job]
+		switch {
+		case d.retry(now, j, out):
+		case len(j.avoid) > 0:
+			round.SetAside(w)
+		default:
+			round.Pass(w)
+		}
+	}
+	round.End()
+}

@@ -1,0 +1,69 @@
+// Package pool resolves an app's work to pools: the set of nodes that may be
+// candidates at all. It is pure, and the only place where the rules stand.
+package pool
+
+import (
+	"slices"
+
+	"rockpool/backend/internal/core/fleet"
+)
+
+// Chain is where work may run: Pools in order, then default if Fallback says so.
+type Chain struct {
+	Rule     fleet.ResolutionRule
+	Pools    []string
+	Fallback bool // default may be tried after Pools, with a record
+}
+
+// Resolve applies the rules in their order: an explicit binding (one for the
+// role wins over one for every role); else the owner's pool, with fallback only
+// while the owner has no node of their own; else default. unassigned is never
+// resolved to, not even by a binding.
+func Resolve(app *fleet.App, role string, ownerHasNode bool) Chain {
+	if b := bindingFor(app.Bindings, role); b != nil {
+		return chain(fleet.RuleBinding, b.Pools, b.AllowFallback)
+	}
+	if app.Owner != 0 {
+		return chain(fleet.RuleOwnerPool, []string{fleet.OwnerPool(app.Owner)}, !ownerHasNode)
+	}
+	return chain(fleet.RuleNoOwner, []string{fleet.PoolDefault}, false)
+}
+
+func bindingFor(bindings []fleet.Binding, role string) *fleet.Binding {
+	var every *fleet.Binding
+	for i := range bindings {
+		switch bindings[i].Role {
+		case role:
+			return &bindings[i]
+		case "":
+			every = &bindings[i]
+		}
+	}
+	return every
+}
+
+func chain(rule fleet.ResolutionRule, pools []string, fallback bool) Chain {
+	c := Chain{Rule: rule, Fallback: fallback && !slices.Contains(pools, fleet.PoolDefault)}
+	for _, id := range pools {
+		if id != fleet.PoolUnassigned && !slices.Contains(c.Pools, id) {
+			c.Pools = append(c.Pools, id)
+		}
+	}
+	return c
+}
+
+// Tries lists the pools in the order in which they are tried.
+func (c Chain) Tries() []string {
+	if c.Fallback {
+		return append(slices.Clone(c.Pools), fleet.PoolDefault)
+	}
+	return c.Pools
+}
+
+// IsFallback reports that the i-th of Tries is default by fallback.
+func (c Chain) IsFallback(i int) bool { return i >= len(c.Pools) }
+
+// Allows reports that work of this chain may run in the pool.
+func (c Chain) Allows(pool string) bool {
+	return slices.Contains(c.Pools, pool) || c.Fallback && pool == fleet.PoolDefault
+}

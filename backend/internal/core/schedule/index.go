@@ -1,0 +1,119 @@
+package schedule
+
+import (
+	"slices"
+
+	"rockpool/backend/internal/core/fleet"
+)
+
+// Index is the nodes of all pools.
+type Index struct{ pools map[string]*Pool }
+
+// NewIndex makes an empty one.
+func NewIndex() *Index { return &Index{pools: map[string]*Pool{}} }
+
+// Pool is one pool's nodes. A pool that nobody put is active and empty.
+type Pool struct {
+	ID    string
+	State fleet.PoolState // changed through Index.SetPool
+
+	nodes  int32
+	groups []*group
+	byKey  map[string]*group
+}
+
+// closed gives the reason for which the pool takes nothing, or Admitted.
+func (p *Pool) closed() fleet.Reason {
+	switch p.State {
+	case fleet.PoolIsClosed:
+		return fleet.PoolDisabled
+	case fleet.PoolDrains:
+		return fleet.PoolDraining
+	}
+	return Admitted
+}
+
+// Pool gives the pool of that id; it is the same pointer for ever.
+func (x *Index) Pool(id string) *Pool {
+	p := x.pools[id]
+	if p == nil {
+		p = &Pool{ID: id, State: fleet.PoolActive, byKey: map[string]*group{}}
+		x.pools[id] = p
+	}
+	return p
+}
+
+// Put adds the node, or moves it to another pool or other attributes, and sets
+// its capacity and what blocks it. Reservations stay.
+func (x *Index) Put(n *Node, pool string, attrs Attrs, capacity fleet.Vector, blocks Blocks) {
+	n.capacity = capacity
+	p := x.Pool(pool)
+	if n.group != nil && n.pool == p && n.attrs.equal(&attrs) {
+		n.group.shift(n, blocks)
+		return
+	}
+	x.Remove(n)
+	n.attrs, n.blocks, n.pool = attrs, blocks, p
+	p.nodes++
+	p.groupOf(&attrs).add(n)
+}
+
+func (p *Pool) groupOf(attrs *Attrs) *group {
+	key := attrs.key()
+	g := p.byKey[key]
+	if g == nil {
+		g = &group{attrs: *attrs}
+		p.byKey[key] = g
+		p.groups = append(p.groups, g)
+	}
+	return g
+}
+
+// Remove takes the node out.
+func (x *Index) Remove(n *Node) {
+	g, p := n.group, n.pool
+	if g == nil {
+		return
+	}
+	g.remove(n)
+	p.nodes--
+	n.pool = nil
+	if g.live == 0 {
+		delete(p.byKey, g.attrs.key())
+		p.groups = slices.DeleteFunc(p.groups, func(other *group) bool { return other == g })
+	}
+}
+
+// Block sets what keeps all work from the node.
+func (x *Index) Block(n *Node, blocks Blocks) {
+	if n.group != nil && n.blocks != blocks {
+		n.group.shift(n, blocks)
+	}
+}
+
+// Reserve takes the demand from the node's free capacity whatever blocks it;
+// false, and nothing taken, when it does not fit.
+func (x *Index) Reserve(n *Node, demand *fleet.Vector) bool {
+	if n.Short(demand) != Admitted {
+		return false
+	}
+	x.change(n, demand, 1)
+	return true
+}
+
+// Charge is Reserve of what is held already, as read back: it always succeeds.
+func (x *Index) Charge(n *Node, demand *fleet.Vector) { x.change(n, demand, 1) }
+
+// Release gives the demand back.
+func (x *Index) Release(n *Node, demand *fleet.Vector) { x.change(n, demand, -1) }
+
+func (x *Index) change(n *Node, demand *fleet.Vector, sign int64) {
+	if n.group == nil {
+		addTo(&n.reserved, demand, sign)
+		return
+	}
+	n.group.leave(n)
+	addTo(&n.reserved, demand, sign)
+	n.level = n.levelOf()
+	n.group.enter(n)
+}

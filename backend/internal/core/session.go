@@ -1,0 +1,227 @@
+package core
+
+import (
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/lease"
+)
+
+// Hello opens a session under the next epoch of the node, and closes the one
+// before. The node gets its welcome, and work, when the session is committed.
+// Epoch 0: nobody told of such a node, nothing was done.
+func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int64) {
+	n := d.nodes[ev.Node]
+	if n == nil {
+		return 0
+	}
+	d.close(n, fleet.CodeConflict, CloseSuperseded, out)
+	n.epoch = max(n.epoch, n.rec.Epoch) + 1
+	n.open, n.pending = true, &ev
+	n.lease.Seen = now
+	n.running, n.spooled = ev.Running, ev.Spooled
+	d.reblock(n)
+	d.rev++
+	out.Sessions = append(out.Sessions, SessionWrite{Node: n.rec.ID, Epoch: n.epoch, Report: ev.Report})
+	d.settle(now, out)
+	return n.epoch
+}
+
+// opened makes a committed session the node's own: its report replaces what
+// was known, and what the node says it runs is compared with what it should.
+func (d *Dispatch) opened(now fleet.Time, n *node, out *Effects) {
+	ev := n.pending
+	n.pending = nil
+	n.lease.On(lease.Opened, now, d.leases())
+	n.accepting, n.acceptReason, n.healthy, n.healthReasons = true, "", true, nil
+	welcome := &Welcome{Pool: n.rec.Pool, Holds: n.rec.Holds}
+	out.Sends = append(out.Sends, Send{Kind: SendWelcome, Node: n.rec.ID, Epoch: n.epoch, Welcome: welcome})
+	welcome.Void = d.reconcile(now, n, ev.Running, ev.Spooled, true, nil, out)
+	d.reindex(n)
+	d.watch(n)
+}
+
+// reported takes over what a hello said, once the database has it.
+func (n *node) reported(epoch int64, r *fleet.NodeReport) {
+	if epoch < n.rec.Epoch {
+		return
+	}
+	n.rec.Epoch, n.rec.Left = epoch, false
+	n.rec.BootID, n.rec.Region, n.rec.Backend = r.BootID, r.Region, r.Backend
+	n.rec.Capacity, n.rec.Runners = r.Capacity, r.Runners
+}
+
+// Heartbeat renews the lease and compares what the node runs with what it
+// should. The answer repeats what must be true of the node.
+func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb HeartbeatEvent, out *Effects) {
+	n := d.nodes[id]
+	ack := &HeartbeatAck{}
+	out.Sends = append(out.Sends, Send{Kind: SendHeartbeatAck, Node: id, Epoch: epoch, Ack: ack})
+	if n == nil || !n.speaks(epoch) {
+		return
+	}
+	ack.OK, ack.Holds = true, n.rec.Holds
+	d.renew(now, n)
+	if n.pending != nil {
+		return
+	}
+	n.accepting, n.acceptReason = hb.Accepting, hb.Reason
+	n.healthy, n.healthReasons = hb.Healthy, hb.HealthReasons
+	n.running, n.spooled = hb.Running, hb.Spooled
+	n.loadMilli, n.memoryMiB = hb.LoadMilli, hb.MemoryMiB
+	d.rev++
+	ack.Void = d.reconcile(now, n, hb.Running, hb.Spooled, false, nil, out)
+	for _, j := range n.jobs {
+		if j.cancelSent {
+			ack.Cancel = append(ack.Cancel, Attempt{Job: j.spec.ID, Attempt: j.row.Attempt, GraceMs: j.graceMs})
+		}
+	}
+	d.reblock(n)
+	d.settle(now, out)
+}
+
+// Alive renews the lease for any other frame of the node.
+func (d *Dispatch) Alive(now fleet.Time, id string, epoch int64, out *Effects) {
+	if n := d.nodes[id]; n != nil && n.speaks(epoch) {
+		d.renew(now, n)
+		d.settle(now, out)
+	}
+}
+
+func (d *Dispatch) renew(now fleet.Time, n *node) {
+	if n.pending != nil {
+		n.lease.Seen = now
+		return
+	}
+	if n.lease.On(lease.Renewed, now, d.leases()) {
+		d.watch(n)
+		d.reblock(n)
+	}
+}
+
+// SessionClosed tells that a connection ended: of the open session, its node is
+// suspect at once; of an older one, nothing changes.
+func (d *Dispatch) SessionClosed(now fleet.Time, id string, epoch int64, out *Effects) {
+	n := d.nodes[id]
+	if n == nil || !n.speaks(epoch) {
+		return
+	}
+	n.open, n.pending = false, nil
+	n.lease.On(lease.Broken, now, d.leases())
+	d.rev++
+	d.reblock(n)
+	d.watch(n)
+	d.settle(now, out)
+}
+
+// Goodbye tells that the node goes: for good when it has left, else it gets no
+// more work until it is back.
+func (d *Dispatch) Goodbye(now fleet.Time, id string, epoch int64, kind string, out *Effects) {
+	n := d.nodes[id]
+	if n == nil || !n.speaks(epoch) {
+		return
+	}
+	d.rev++
+	if kind == GoodbyeLeft {
+		n.open, n.pending = false, nil
+		out.Sessions = append(out.Sessions, SessionWrite{Node: id, Epoch: epoch, Left: true})
+		d.leave(now, n, out)
+	} else {
+		n.accepting, n.acceptReason = false, kind
+		d.reblock(n)
+	}
+	d.settle(now, out)
+}
+
+// reconcile compares what a node says it runs with what it should run, adds to
+// void what it should not, and ends what it denies. A hello denies at once,
+// heartbeats only twice in a row; while results wait in the node's spool,
+// nothing counts as denied.
+func (d *Dispatch) reconcile(now fleet.Time, n *node, running []Running, spooled int64, hello bool, void []Attempt, out *Effects) []Attempt {
+	d.serial++
+	for i := range running {
+		r := &running[i]
+		j := d.jobs[r.Job]
+		if j == nil || !d.claim(now, n, j, r, hello, out) {
+			void = append(void, Attempt{Job: r.Job, Attempt: r.Attempt})
+			continue
+		}
+		j.listed, j.missed = d.serial, 0
+	}
+	missing := d.missing[:0]
+	for _, j := range n.jobs {
+		if j.listed != d.serial {
+			missing = append(missing, j)
+		}
+	}
+	for _, j := range missing {
+		d.miss(now, n, j, spooled, hello, out)
+	}
+	clear(missing)
+	d.missing = missing[:0]
+	return void
+}
+
+// claim takes a node's word that it has an attempt; false: it must not.
+func (d *Dispatch) claim(now fleet.Time, n *node, j *job, r *Running, hello bool, out *Effects) bool {
+	if j.row.Attempt != r.Attempt || j.row.Node != n.rec.ID {
+		return false
+	}
+	switch j.row.State {
+	case fleet.JobQueued:
+		if !j.orphanOf(n) || !d.readopt(j, n, out) {
+			return false
+		}
+		j.startDue = r.Phase == PhaseAccepted
+		d.begun(now, j, r.Percent)
+	case fleet.JobOffered:
+		if j.stage == stageUnsent {
+			return false
+		}
+		d.begun(now, j, r.Percent)
+		if r.Phase == PhaseAccepted && !j.startDue {
+			d.sendStart(n, j, out)
+		}
+	case fleet.JobCanceling:
+		if hello && j.cancelSent {
+			d.sendCancel(j, out)
+		}
+	}
+	return true
+}
+
+// begun notes that the node has the attempt.
+func (d *Dispatch) begun(now fleet.Time, j *job, percent int32) {
+	if j.stage != stageStarted || j.percent != percent {
+		d.rev++
+	}
+	j.stage, j.percent = stageStarted, percent
+	if j.row.StartedAt == 0 {
+		j.row.StartedAt = now
+	}
+}
+
+// miss counts a report that does not name an attempt which its node should have.
+func (d *Dispatch) miss(now fleet.Time, n *node, j *job, spooled int64, hello bool, out *Effects) {
+	if j.stage == stageUnsent {
+		return
+	}
+	if spooled > 0 {
+		j.missed = 0
+		return
+	}
+	if !hello {
+		if j.stage == stageSent && j.row.State == fleet.JobOffered {
+			return // its answer has a deadline of its own
+		}
+		if j.missed++; j.missed < 2 {
+			return
+		}
+	}
+	// The process that was offered the attempt would still list it, or have its
+	// result, if it had ever begun.
+	sameProcess := j.boot == n.rec.BootID
+	if sameProcess && (hello || j.stage == stageMaybe) {
+		d.giveUp(now, j, fleet.AttemptUnanswered, fleet.CauseUnanswered, out)
+		return
+	}
+	d.lose(now, j, out)
+}

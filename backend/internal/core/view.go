@@ -1,0 +1,147 @@
+package core
+
+import (
+	"slices"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/schedule"
+	"rockpool/shared/ids"
+)
+
+// LiveJob shows an open job as it is now; false: it is not open.
+func (d *Dispatch) LiveJob(now fleet.Time, id ids.JobID) (JobView, bool) {
+	j := d.jobs[id]
+	if j == nil {
+		return JobView{}, false
+	}
+	v := JobView{
+		ID: id, State: j.state(), Cause: j.row.Cause, Attempt: j.row.Attempt, Node: j.row.Node, Pool: j.row.Pool,
+		Fallback: j.row.Fallback, Percent: j.percent, StartedAt: j.row.StartedAt, Decision: j.row.Decision,
+	}
+	if j.wait.Waiting() {
+		d.decide(now, d.routeOf(j.spec), &j.wait.Request, j.avoid)
+		v.Decision = d.kept()
+	}
+	return v, true
+}
+
+// Preview decides on work without an effect, by the very function that places.
+func (d *Dispatch) Preview(now fleet.Time, app, role string, spec *fleet.JobSpec) fleet.Decision {
+	asked := *spec
+	asked.App, asked.Role = app, role
+	request := schedule.RequestOf(&asked)
+	d.decide(now, d.resolve(&asked), &request, nil)
+	return *d.kept()
+}
+
+// Explain shows an open job with all reasons of every node of its pools now.
+func (d *Dispatch) Explain(now fleet.Time, id ids.JobID) (Explanation, bool) {
+	v, open := d.LiveJob(now, id)
+	if !open {
+		return Explanation{}, false
+	}
+	j := d.jobs[id]
+	r := d.routeOf(j.spec)
+	d.decide(now, r, &j.wait.Request, j.avoid)
+	e := Explanation{Job: v, Now: *d.kept()}
+	for _, pool := range r.tries {
+		for _, n := range d.order {
+			if n.rec.Pool == pool {
+				e.Nodes = append(e.Nodes, NodeReasons{
+					Node: n.rec.ID, Pool: pool, Reasons: n.slot.Reasons(&j.wait.Request, j.avoid), FreeSlots: n.slot.FreeSlots(),
+				})
+			}
+		}
+	}
+	return e, true
+}
+
+// Fleet projects all nodes and pools as they are now.
+func (d *Dispatch) Fleet(now fleet.Time) *FleetView {
+	v := &FleetView{At: now, Rev: d.rev, Nodes: make([]NodeView, 0, len(d.order))}
+	known := slices.Clone(d.poolIDs)
+	sums := make(map[string]*PoolView, len(known))
+	for _, id := range known {
+		sums[id] = &PoolView{Pool: *d.pools[id]}
+	}
+	for _, n := range d.order {
+		id := n.rec.Pool
+		if sums[id] == nil {
+			sums[id] = &PoolView{Pool: fleet.Pool{ID: id, State: fleet.PoolActive}}
+			known = append(known, id)
+		}
+		sums[id].count(n)
+		v.Nodes = append(v.Nodes, n.view())
+	}
+	slices.Sort(known)
+	for _, id := range known {
+		sums[id].Queued = d.queue.First(id)
+		v.Pools = append(v.Pools, *sums[id])
+	}
+	return v
+}
+
+func (n *node) view() NodeView {
+	v := NodeView{
+		Record: n.rec, Lease: n.lease.State, LastSeen: n.lease.Seen, SessionOpen: n.open,
+		Accepting: n.accepting, AcceptReason: n.acceptReason, Healthy: n.healthy, HealthReasons: n.healthReasons,
+		Reasons: n.slot.Blocks().List(), Reserved: n.slot.Reserved(), Free: n.slot.Free(),
+		Spooled: n.spooled, LoadMilli: n.loadMilli, MemoryMiB: n.memoryMiB,
+	}
+	v.Running = make([]Running, 0, len(n.jobs))
+	for _, j := range n.jobs {
+		v.Running = append(v.Running, Running{Job: j.spec.ID, Attempt: j.row.Attempt, Phase: j.phase(), Percent: j.percent})
+	}
+	slices.SortFunc(v.Running, func(a, b Running) int { return a.Job.Compare(b.Job) })
+	return v
+}
+
+// phase says how far a held attempt is, in the words of the channel.
+func (j *job) phase() Phase {
+	switch {
+	case j.row.State == fleet.JobCanceling:
+		return PhaseStopping
+	case j.stage == stageStarted:
+		return PhaseRunning
+	}
+	return PhaseAccepted
+}
+
+func (p *PoolView) count(n *node) {
+	p.Nodes++
+	switch n.lease.State {
+	case fleet.LeaseReady:
+		p.Ready++
+	case fleet.LeaseSuspect:
+		p.Suspect++
+	case fleet.LeaseLost:
+		p.Lost++
+	case fleet.LeaseLeft:
+		p.Left++
+	default:
+		p.New++
+	}
+	if len(n.rec.Holds) > 0 {
+		p.Held++
+	}
+	if n.ready() && n.slot.Blocks().Has(fleet.Unhealthy) {
+		p.Unhealthy++
+	}
+	p.SlotsTotal += n.rec.Capacity.Slots
+	if n.slot.Eligible() {
+		p.SlotsFree += n.slot.FreeSlots()
+	} else {
+		p.OutOfUse += n.rec.Capacity.Slots
+	}
+	p.Running += int64(len(n.jobs))
+}
+
+// Totals sums up the fleet, for checks.
+func (d *Dispatch) Totals() Totals {
+	t := Totals{Jobs: len(d.jobs), Waiting: d.queue.Len()}
+	for _, n := range d.order {
+		t.Held += len(n.jobs)
+		t.Reserved += n.slot.Reserved().Slots
+	}
+	return t
+}
