@@ -55,7 +55,7 @@ func NewAgent(t testing.TB, s *Server, o AgentOptions) *Agent {
 // Start runs the program and does not wait.
 func (a *Agent) Start(t testing.TB) {
 	t.Helper()
-	a.Process = start(t, "rockpool-agent "+a.Name, binary(t, "rockpool-agent"), []string{"--config", a.config}, nil)
+	a.Process = start(t, "rockpool-agent "+a.Name, Binary(t, "rockpool-agent"), []string{"--config", a.config}, nil)
 }
 
 // AwaitLease waits until the server sees the node's lease so.

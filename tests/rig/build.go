@@ -4,7 +4,6 @@
 package rig
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,38 +12,44 @@ import (
 	"testing"
 )
 
-var build struct {
-	once sync.Once
-	dir  string
-	err  error
+// programs are the binaries of this tree by name.
+var programs = map[string]string{
+	"rockpool":       "./backend/cmd/rockpool",
+	"rockpool-agent": "./agent/cmd/rockpool-agent",
 }
 
-// binary is the path of a program of this tree, built once a test process and
+var built struct {
+	mu  sync.Mutex
+	dir string // empty: nothing is built yet
+}
+
+// Binary is the path of a program of this tree, built once a test process and
 // with the race detector when the tests have it.
-func binary(t testing.TB, name string) string {
+func Binary(t testing.TB, name string) string {
 	t.Helper()
-	build.once.Do(func() { build.dir, build.err = compile() })
-	if build.err != nil {
-		t.Fatalf("build the programs: %v", build.err)
+	built.mu.Lock()
+	defer built.mu.Unlock()
+	if built.dir == "" {
+		dir, err := os.MkdirTemp("", "rockpool-rig-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		built.dir = dir
 	}
-	return filepath.Join(build.dir, name)
-}
-
-func compile() (string, error) {
-	dir, err := os.MkdirTemp("", "rockpool-rig-")
-	if err != nil {
-		return "", err
+	path := filepath.Join(built.dir, name)
+	if _, err := os.Stat(path); err == nil {
+		return path
 	}
-	args := []string{"build", "-o", dir + "/"}
+	args := []string{"build", "-o", path}
 	if raceEnabled {
 		args = append(args, "-race")
 	}
-	command := exec.Command("go", append(args, "./backend/cmd/rockpool", "./agent/cmd/rockpool-agent")...)
+	command := exec.Command("go", append(args, programs[name])...)
 	command.Dir = Root()
 	if out, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
+		t.Fatalf("build %s: %v\n%s", name, err, out)
 	}
-	return dir, nil
+	return path
 }
 
 // Root is the top of the tree.
@@ -56,8 +61,8 @@ func Root() string {
 // Main runs a package's tests and removes the programs that they built.
 func Main(m *testing.M) int {
 	defer func() {
-		if build.dir != "" {
-			os.RemoveAll(build.dir)
+		if built.dir != "" {
+			os.RemoveAll(built.dir)
 		}
 	}()
 	return m.Run()

@@ -58,7 +58,7 @@ func (s *Server) Start(t testing.TB) {
 func (s *Server) Launch(t testing.TB) {
 	t.Helper()
 	args := []string{"serve", "--listen", strings.TrimPrefix(s.URL, "http://"), "--data-dir", s.Dir}
-	s.Process = start(t, "rockpool serve", binary(t, "rockpool"), args, s.env)
+	s.Process = start(t, "rockpool serve", Binary(t, "rockpool"), args, s.env)
 }
 
 // AwaitReady waits until the server takes work.
