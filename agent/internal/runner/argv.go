@@ -1,0 +1,126 @@
+package runner
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"rockpool/shared/wire"
+)
+
+// check implements task.
+func (s *Spec) check(p wire.Payload) error {
+	if _, err := s.fillParams(p.Params); err != nil {
+		return err
+	}
+	return checkInputs(s.Inputs, p.Inputs)
+}
+
+// run implements task: it starts the program, watches it, ends what is left of it
+// and judges what it left.
+func (s *Spec) run(a *attempt, r *wire.Result) error {
+	out, err := newOutput(filepath.Join(a.dir, "log"), int64(s.LogLimit))
+	if err != nil {
+		return failed(causeStartFailed, err.Error())
+	}
+	defer func() { _ = out.close() }()
+	defer func() { out.ends(r) }()
+	p, err := s.start(a, out)
+	if err != nil {
+		return failed(causeStartFailed, err.Error())
+	}
+	why := s.watch(a, p)
+	end := p.finish()
+	r.ExitCode = int64(end.code)
+	if why != nil {
+		return why
+	}
+	if err := s.judge(end); err != nil {
+		return err
+	}
+	return s.collect(a.workDir(), r)
+}
+
+func (s *Spec) start(a *attempt, out *output) (*process, error) {
+	params, err := s.fillParams(a.offer.Payload.Params)
+	if err != nil {
+		return nil, err
+	}
+	book, m := a.set.book, a.marker()
+	argv := s.fillArgv(s.argv, func(p piece) string {
+		switch p.hole {
+		case holeIn:
+			return filepath.Join(a.inDir(), p.name)
+		case holeOut:
+			return filepath.Join(a.workDir(), p.name)
+		case holeParam:
+			return params[p.name]
+		}
+		return book.fixed(s, p)
+	})
+	if err := noteProcess(a.dir, m, 0); err != nil {
+		return nil, err
+	}
+	p, err := start(command{argv: argv, env: append(book.allowed(s.Env), m.env()...), dir: a.workDir(), marker: m, output: out})
+	if err != nil {
+		return nil, err
+	}
+	if err := noteProcess(a.dir, m, p.cmd.Process.Pid); err != nil {
+		a.set.log.Warn("a job's process is not written down", "job", m.job, "error", err)
+	}
+	return p, nil
+}
+
+// watchDisk is how often a job's folder is measured.
+const watchDisk = 500 * time.Millisecond
+
+// watch returns when the program has ended by itself, or ends it for a reason.
+func (s *Spec) watch(a *attempt, p *process) error {
+	limit := time.Duration(s.Timeout)
+	if ms := a.offer.Limits.RunMs; ms > 0 {
+		limit = min(limit, time.Duration(min(ms, limit.Milliseconds()+1))*time.Millisecond)
+	}
+	timeout := time.NewTimer(limit)
+	defer timeout.Stop()
+	disk := time.NewTicker(watchDisk)
+	defer disk.Stop()
+	for {
+		select {
+		case <-p.exited:
+			return nil
+		case <-a.ctx.Done():
+			if p.over() {
+				return nil
+			}
+			p.end(a.grace)
+			return errStopped
+		case <-timeout.C:
+			p.end(a.set.stopGrace)
+			return &failure{wire.ResultTimedOut, causeRunTimeout, fmt.Sprintf("ran longer than %v", limit)}
+		case <-disk.C:
+			if size := folderSize(a.dir) - inputSize(a.offer.Payload); size > int64(s.DiskLimit)+int64(s.LogLimit) {
+				p.end(0)
+				return failed(causeOutputTooLarge, fmt.Sprintf("wrote more than disk_limit = %v", s.DiskLimit))
+			}
+		}
+	}
+}
+
+func inputSize(p wire.Payload) (size int64) {
+	for _, in := range p.Inputs {
+		size += in.Size
+	}
+	return size
+}
+
+// judge compares an end with the rule of success.
+func (s *Spec) judge(e ended) error {
+	switch {
+	case e.signal != "":
+		return failed(causeSignaled, "killed by "+e.signal)
+	case !slices.Contains(s.Success.Exit, e.code):
+		return failed(causeExitCode, fmt.Sprintf("exit code %d", e.code))
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"rockpool/shared/nodecore"
+	"rockpool/shared/wire"
+)
+
+// errStopped says that an attempt ended because it was asked to.
+var errStopped = errors.New("stopped")
+
+// attempt is one attempt under way.
+type attempt struct {
+	set   *Set
+	ref   nodecore.Ref
+	offer wire.Offer
+	task  task
+	dir   string
+
+	ctx   context.Context // ends when the attempt is asked to stop
+	stop  context.CancelFunc
+	grace time.Duration // written before ctx ends
+}
+
+// Folders of an attempt.
+func (a *attempt) inDir() string   { return filepath.Join(a.dir, "in") }
+func (a *attempt) workDir() string { return filepath.Join(a.dir, "work") }
+
+func (a *attempt) marker() marker {
+	return marker{job: a.ref.Job.String(), attempt: strconv.Itoa(int(a.ref.Attempt))}
+}
+
+// run takes the attempt from its folder to its result. When it returns, nothing
+// of the attempt is left but the result.
+func (a *attempt) run() Done {
+	r := wire.Result{Job: a.ref.Job.String(), Attempt: int64(a.ref.Attempt), Status: wire.ResultSucceeded}
+	err := a.work(&r)
+	if rmErr := os.RemoveAll(a.dir); rmErr != nil {
+		a.set.log.Warn("the folder of a job can't be removed", "job", r.Job, "attempt", r.Attempt, "error", rmErr)
+	}
+	var f *failure
+	switch {
+	case errors.Is(err, errStopped):
+		r.Status = wire.ResultCanceled
+		return Done{Ref: a.ref, Result: r, Stopped: true}
+	case errors.As(err, &f):
+		r.Status, r.Reason, r.Detail = f.status, f.cause, f.detail
+	case err != nil:
+		r.Status, r.Reason, r.Detail = wire.ResultFailed, causeStartFailed, err.Error()
+	}
+	return Done{Ref: a.ref, Result: r}
+}
+
+func (a *attempt) work(r *wire.Result) error {
+	if err := a.task.check(a.offer.Payload); err != nil {
+		return failed(causeBadParams, err.Error())
+	}
+	for _, dir := range []string{a.dir, a.inDir(), a.workDir()} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return failed(causeStartFailed, "make the job's folder: "+err.Error())
+		}
+	}
+	if err := a.fetchAll(r); err != nil {
+		return err
+	}
+	began := time.Now()
+	err := a.task.run(a, r)
+	r.RunMs = time.Since(began).Milliseconds()
+	return err
+}
+
+// fetchAll brings the inputs into the folder, within the time that a run gets.
+func (a *attempt) fetchAll(r *wire.Result) error {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(a.ctx, fetchTime)
+	defer cancel()
+	for _, in := range a.offer.Payload.Inputs {
+		err := a.set.fetch(ctx, in, filepath.Join(a.inDir(), in.Name))
+		if a.ctx.Err() != nil {
+			return errStopped
+		}
+		if err != nil {
+			return failed(causeInputFailed, fmt.Sprintf("input %s: %v", in.Name, err))
+		}
+	}
+	r.FetchMs = time.Since(began).Milliseconds()
+	return nil
+}

@@ -1,0 +1,141 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"rockpool/shared/wire"
+)
+
+// task is a runner ready for use: one of the configuration, or a built-in.
+type task interface {
+	// check says why a payload does not fit.
+	check(wire.Payload) error
+	// run works in the attempt's folder and fills in the result.
+	run(a *attempt, r *wire.Result) error
+}
+
+// builtins are the runners that need no program. They run only where the
+// configuration names them.
+var builtins = map[string]task{"checksum": checksum{}}
+
+// Book is what this node may run.
+type Book struct {
+	backend string
+	environ []string // of the agent
+	tasks   map[string]task
+	names   []string // sorted
+}
+
+// NewBook checks the declarations and finds their programs. The error names the
+// runner and its setting.
+func NewBook(specs []Spec, builtin []string, backend string, environ []string) (*Book, error) {
+	b := &Book{backend: backend, environ: environ, tasks: map[string]task{}}
+	for _, name := range builtin {
+		t, ok := builtins[name]
+		if !ok {
+			return nil, fmt.Errorf("builtins: there is no built-in runner %q: known is checksum", name)
+		}
+		if err := b.add(name, t); err != nil {
+			return nil, err
+		}
+	}
+	for _, spec := range specs {
+		if err := spec.prepare(); err != nil {
+			return nil, fmt.Errorf("runner %q: %w", spec.Name, err)
+		}
+		if err := b.add(spec.Name, &spec); err != nil {
+			return nil, err
+		}
+	}
+	if len(b.names) == 0 {
+		return nil, fmt.Errorf(`runner: none is enabled: add a [[runner]], or builtins = ["checksum"]`)
+	}
+	if len(b.names) > wire.MaxRunners {
+		return nil, fmt.Errorf("runner: %d are declared, a node has at most %d", len(b.names), wire.MaxRunners)
+	}
+	slices.Sort(b.names)
+	return b, nil
+}
+
+func (b *Book) add(name string, t task) error {
+	if _, twice := b.tasks[name]; twice {
+		return fmt.Errorf("runner %q is declared twice", name)
+	}
+	b.tasks[name] = t
+	b.names = append(b.names, name)
+	return nil
+}
+
+// Names of the runners, sorted.
+func (b *Book) Names() []string { return b.names }
+
+// selfTestTime is how long a self-test may take.
+const selfTestTime = 30 * time.Second
+
+// SelfTest runs the self-test of every runner that has one.
+func (b *Book) SelfTest(ctx context.Context) error {
+	for _, name := range b.names {
+		spec, ok := b.tasks[name].(*Spec)
+		if !ok || len(spec.selftest) == 0 {
+			continue
+		}
+		if err := b.selfTest(ctx, spec); err != nil {
+			return fmt.Errorf("runner %q: selftest: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (b *Book) selfTest(ctx context.Context, spec *Spec) error {
+	ctx, cancel := context.WithTimeout(ctx, selfTestTime)
+	defer cancel()
+	argv := spec.fillArgv(spec.selftest, func(p piece) string { return b.fixed(spec, p) })
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = b.allowed(spec.Env)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, wire.CleanText(lastLine(out), 200))
+	}
+	return nil
+}
+
+func lastLine(out []byte) string {
+	text := strings.TrimSpace(string(out))
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// fixed fills the holes that are the same for every job.
+func (b *Book) fixed(spec *Spec, p piece) string {
+	switch p.hole {
+	case holeBackend:
+		return b.backend
+	case holeBin:
+		return spec.Bin
+	}
+	return ""
+}
+
+func (s *Spec) fillArgv(argv []template, value func(piece) string) []string {
+	filled := make([]string, len(argv))
+	for i, t := range argv {
+		filled[i] = t.fill(value)
+	}
+	return filled
+}
+
+// allowed picks the variables that a job may see.
+func (b *Book) allowed(names []string) []string {
+	env := []string{}
+	for _, entry := range b.environ {
+		if name, _, _ := strings.Cut(entry, "="); slices.Contains(names, name) {
+			env = append(env, entry)
+		}
+	}
+	return env
+}

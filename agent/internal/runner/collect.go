@@ -1,0 +1,139 @@
+package runner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"rockpool/shared/wire"
+)
+
+// collect puts the declared files of a finished run into its result, or says why
+// the run is no success after all.
+func (s *Spec) collect(work string, r *wire.Result) error {
+	for _, name := range s.files() {
+		out, err := describeFile(filepath.Join(work, name), name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !s.required(name):
+			continue
+		case errors.Is(err, fs.ErrNotExist):
+			return failed(causeOutputMissing, name+" was not written")
+		case err != nil:
+			return failed(causeOutputMissing, name+": "+err.Error())
+		}
+		r.Outputs = append(r.Outputs, out)
+	}
+	if s.Result.File == "" {
+		return nil
+	}
+	content, err := readResult(filepath.Join(work, s.Result.File), s.Result.File)
+	if err != nil {
+		return err
+	}
+	r.Output = content
+	return nil
+}
+
+// describeFile digests a regular file. A link is none: it could point anywhere.
+func describeFile(path, name string) (wire.Output, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return wire.Output{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return wire.Output{}, fmt.Errorf("is no regular file")
+	}
+	digest, size, err := digestFile(path)
+	return wire.Output{Name: name, Digest: digest, Size: size}, err
+}
+
+func digestFile(path string) (digest string, size int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer func() { _ = f.Close() }()
+	sum := sha256.New()
+	size, err = io.Copy(sum, f)
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), size, err
+}
+
+// maxOutput leaves room for some of the log beside a result's output.
+const maxOutput = wire.MaxResult - 4<<10
+
+func readResult(path, name string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, failed(causeOutputMissing, name+": "+err.Error())
+	}
+	defer func() { _ = f.Close() }()
+	content, err := io.ReadAll(io.LimitReader(f, maxOutput+1))
+	if err != nil {
+		return nil, failed(causeOutputMissing, name+": "+err.Error())
+	}
+	if len(content) > maxOutput {
+		return nil, failed(causeOutputTooLarge, fmt.Sprintf("%s has more than the %d bytes that a result takes", name, maxOutput))
+	}
+	if err := checkJSON(content); err != nil {
+		return nil, failed(causeOutputMissing, name+": "+err.Error())
+	}
+	return content, nil
+}
+
+// nonFinite is how C's printf writes what JSON has no words for.
+var nonFinite = regexp.MustCompile(`"([^"\\n]{1,64})"\s*:\s*([+-]?(?i:nan|inf|infinity))\b`)
+
+// checkJSON demands one JSON document whose numbers are finite: a score that is
+// not a number would be stored as if it were one.
+func checkJSON(content []byte) error {
+	if m := nonFinite.FindSubmatch(content); m != nil {
+		return fmt.Errorf("has a non-finite number: %s is %s", m[1], m[2])
+	}
+	var document json.RawMessage
+	if err := json.Unmarshal(content, &document); err != nil {
+		return fmt.Errorf("is no JSON document: %w", err)
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(content)))
+	decoder.UseNumber()
+	last := "" // the string before a number: its key, in an object
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("is no JSON document: %w", err)
+		}
+		switch token := token.(type) {
+		case string:
+			last = token
+		case json.Number:
+			if x, err := token.Float64(); err != nil || math.IsInf(x, 0) {
+				return fmt.Errorf("has a non-finite number: %s is %s", last, token)
+			}
+		}
+	}
+}
+
+// folderSize adds up what a job has written. What vanishes meanwhile counts nothing.
+func folderSize(dir string) (size int64) {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+		return nil
+	})
+	return size
+}

@@ -1,0 +1,141 @@
+package runner
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	terminate = unix.SIGTERM
+	kill      = unix.SIGKILL
+
+	jobNice = 10 // heartbeats come before jobs
+)
+
+// group is all processes of an attempt: its process group, and those that left it
+// (a daemon makes its own session) but carry the attempt's marker.
+type group struct {
+	pgid   int // 0: known by its marker alone
+	marker marker
+}
+
+func newGroup(pid int, m marker) group { return group{pid, m} }
+
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// lowerPriority also forbids core dumps; what fails here does not stop a job.
+func lowerPriority(pid int) {
+	_ = unix.Setpriority(unix.PRIO_PGRP, pid, jobNice)
+	_ = unix.Prlimit(pid, unix.RLIMIT_CORE, &unix.Rlimit{}, nil)
+}
+
+// awaitExit waits until the process has ended and leaves it a zombie: so its pid
+// keeps naming this group while the rest of it is being killed.
+func awaitExit(cmd *exec.Cmd) {
+	for {
+		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return
+		}
+	}
+}
+
+// signal reaches every member. The group gets it at once; who left the group is
+// looked up.
+func (g group) signal(sig syscall.Signal) {
+	if g.pgid > 0 {
+		_ = unix.Kill(-g.pgid, sig)
+	}
+	for _, pid := range g.members() {
+		g.signalStray(pid, sig)
+	}
+}
+
+// signalStray signals a member outside the group. The descriptor keeps a reused
+// pid from being hit.
+func (g group) signalStray(pid int, sig syscall.Signal) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if stat, ok := readStat(pid); ok && stat.pgid != g.pgid && g.marked(pid) {
+		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+	}
+}
+
+func (g group) alive() bool { return len(g.members()) > 0 }
+
+// members are the group's processes that live; zombies do not.
+func (g group) members() []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		stat, ok := readStat(pid)
+		if ok && stat.lives() && (g.pgid > 0 && stat.pgid == g.pgid || g.marked(pid)) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// marked reports a process with the attempt's marker in its environment.
+func (g group) marked(pid int) bool {
+	environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	if err != nil {
+		return false
+	}
+	environ = append([]byte{0}, environ...)
+	for _, entry := range g.marker.env() {
+		if !bytes.Contains(environ, []byte("\x00"+entry+"\x00")) {
+			return false
+		}
+	}
+	return true
+}
+
+// procStat is what /proc/PID/stat says.
+type procStat struct {
+	state byte
+	pgid  int
+	start string // in clock ticks since the machine's boot
+}
+
+func (s procStat) lives() bool { return s.state != 'Z' && s.state != 'X' }
+
+func readStat(pid int) (procStat, bool) {
+	content, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return procStat{}, false
+	}
+	// The name in parentheses may hold anything; what follows its last one is plain.
+	fields := bytes.Fields(content[bytes.LastIndexByte(content, ')')+1:])
+	if len(fields) < 20 || len(fields[0]) != 1 {
+		return procStat{}, false
+	}
+	pgid, err := strconv.Atoi(string(fields[2]))
+	return procStat{state: fields[0][0], pgid: pgid, start: string(fields[19])}, err == nil
+}
+
+func endOf(cmd *exec.Cmd) ended {
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if ok && status.Signaled() {
+		return ended{code: 128 + int(status.Signal()), signal: unix.SignalName(status.Signal())}
+	}
+	return ended{code: cmd.ProcessState.ExitCode()}
+}

@@ -1,0 +1,46 @@
+//go:build unix && !linux
+
+package runner
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	terminate = unix.SIGTERM
+	kill      = unix.SIGKILL
+
+	jobNice = 10 // heartbeats come before jobs
+)
+
+// group is the process group of an attempt.
+type group struct{ pgid int }
+
+func newGroup(pid int, _ marker) group { return group{pid} }
+
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+func lowerPriority(pid int) { _ = unix.Setpriority(unix.PRIO_PGRP, pid, jobNice) }
+
+func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
+
+func (g group) signal(sig syscall.Signal) { _ = unix.Kill(-g.pgid, sig) }
+
+func (g group) alive() bool { return !errors.Is(unix.Kill(-g.pgid, 0), unix.ESRCH) }
+
+func endOf(cmd *exec.Cmd) ended {
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if ok && status.Signaled() {
+		return ended{code: 128 + int(status.Signal()), signal: unix.SignalName(status.Signal())}
+	}
+	return ended{code: cmd.ProcessState.ExitCode()}
+}
+
+// killLeftover has no way here to tell a process of an earlier life from another.
+func killLeftover(leftover) int { return 0 }
+
+func describeProcess(int) (start, machineBoot string) { return "", "" }

@@ -1,0 +1,60 @@
+package runner
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+const (
+	terminate = syscall.SIGTERM
+	kill      = syscall.SIGKILL
+)
+
+// group is the one process that was started: Windows has no process groups of
+// this kind.
+type group struct{ process *os.Process }
+
+func newGroup(pid int, _ marker) group {
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return group{}
+	}
+	return group{process}
+}
+
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
+
+func lowerPriority(int) {}
+
+func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
+
+// signal kills: there is no TERM.
+func (g group) signal(syscall.Signal) {
+	if g.process != nil {
+		_ = g.process.Kill()
+	}
+}
+
+func (g group) alive() bool {
+	if g.process == nil {
+		return false
+	}
+	handle, err := syscall.OpenProcess(syscall.SYNCHRONIZE, false, uint32(g.process.Pid))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = syscall.CloseHandle(handle) }()
+	state, err := syscall.WaitForSingleObject(handle, uint32(time.Millisecond.Milliseconds()))
+	return err == nil && state == syscall.WAIT_TIMEOUT
+}
+
+func endOf(cmd *exec.Cmd) ended { return ended{code: cmd.ProcessState.ExitCode()} }
+
+// killLeftover has no way here to tell a process of an earlier life from another.
+func killLeftover(leftover) int { return 0 }
+
+func describeProcess(int) (start, machineBoot string) { return "", "" }

@@ -1,0 +1,243 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"rockpool/shared/ids"
+	"rockpool/shared/nodecore"
+	"rockpool/shared/settings"
+	"rockpool/shared/wire"
+)
+
+// The test binary is also the tool that jobs run: helper MODE args….
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "helper" {
+		os.Exit(helper(os.Args[2], os.Args[3:]))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func helper(mode string, args []string) int {
+	switch mode {
+	case "env":
+		fmt.Println(strings.Join(os.Environ(), "\n"))
+	case "args":
+		fmt.Printf("%q\n", args)
+	case "sleep":
+		writePID(args[0])
+		select {}
+	case "family":
+		return family(args[0])
+	case "stray":
+		signal.Ignore(syscall.SIGTERM)
+		writePID(args[0])
+		select {}
+	case "flood":
+		for chunk := bytes.Repeat([]byte("x"), 64<<10); ; {
+			if _, err := os.Stdout.Write(chunk); err != nil {
+				return 1
+			}
+		}
+	case "fill":
+		return fill(args[0])
+	case "orphan":
+		return orphan(args[0])
+	}
+	return 0
+}
+
+// writePID says that this process is there, in a file that is whole at once.
+func writePID(dir string) {
+	name := filepath.Join(dir, fmt.Sprint(os.Getpid()))
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		os.Exit(3)
+	}
+}
+
+// spawn starts a helper that survives TERM, in this group or in a session of its own.
+func spawn(dir string, session bool) error {
+	child := exec.Command(os.Args[0], "helper", "stray", dir)
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: session}
+	return child.Start()
+}
+
+// family is what a badly behaved tool looks like: it ignores TERM, and so do its
+// child and the daemon that it put into a session of its own.
+func family(dir string) int {
+	signal.Ignore(syscall.SIGTERM)
+	if err := errors.Join(spawn(dir, false), spawn(dir, true)); err != nil {
+		return 1
+	}
+	writePID(dir)
+	select {}
+}
+
+// orphan leaves such children behind and ends well.
+func orphan(dir string) int {
+	if err := errors.Join(spawn(dir, false), spawn(dir, true)); err != nil {
+		return 1
+	}
+	for {
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) == 2 {
+			return 0
+		}
+	}
+}
+
+func fill(path string) int {
+	f, err := os.Create(path)
+	for chunk := make([]byte, 1<<20); err == nil; {
+		_, err = f.Write(chunk)
+		time.Sleep(time.Millisecond) // the disk is a shared one
+	}
+	return 1
+}
+
+// rig runs attempts of one runner.
+type rig struct {
+	*Set
+	t     *testing.T
+	dir   string
+	pids  string // folder in which helpers say that they are there
+	ended chan Done
+	next  byte
+}
+
+type artifacts map[string][]byte
+
+type notThere struct{}
+
+func (notThere) Error() string { return "404 not found" }
+func (notThere) Final() bool   { return true }
+
+func (a artifacts) Open(_ context.Context, digest string) (io.ReadCloser, error) {
+	content, ok := a[digest]
+	if !ok {
+		return nil, notThere{}
+	}
+	return io.NopCloser(bytes.NewReader(content)), nil
+}
+
+func digestOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func newRig(t *testing.T, spec Spec, source artifacts) *rig {
+	t.Helper()
+	book, err := NewBook([]Spec{spec}, []string{"checksum"}, "cpu", append(os.Environ(), "SEEN=yes", "HIDDEN=no"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, dir: t.TempDir(), pids: t.TempDir(), ended: make(chan Done, 16)}
+	r.Set, err = New(Config{
+		Book: book, Dir: filepath.Join(r.dir, "jobs"), Source: source, InputLimit: 1 << 20,
+		StopGrace: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler), Done: func(d Done) { r.ended <- d },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if !r.Close(10 * time.Second) {
+			t.Error("an attempt did not end")
+		}
+	})
+	return r
+}
+
+// tool is a runner that calls the helper.
+func tool(mode string, args ...string) Spec {
+	return Spec{Name: "tool", Argv: append([]string{os.Args[0], "helper", mode}, args...)}
+}
+
+func (r *rig) offer(payload wire.Payload) (nodecore.Ref, wire.Offer) {
+	r.next++
+	ref := nodecore.Ref{Job: ids.JobID{15: r.next}, Attempt: 1}
+	return ref, wire.Offer{Job: ref.Job.String(), Attempt: 1, App: "cam", Runner: "tool", Payload: payload}
+}
+
+func (r *rig) start(payload wire.Payload) nodecore.Ref {
+	ref, offer := r.offer(payload)
+	r.Start(ref, offer)
+	return ref
+}
+
+func (r *rig) wait() Done {
+	r.t.Helper()
+	select {
+	case d := <-r.ended:
+		return d
+	case <-time.After(20 * time.Second):
+		r.t.Fatal("no attempt ended within 20 s")
+		return Done{}
+	}
+}
+
+func (r *rig) run(payload wire.Payload) wire.Result {
+	r.t.Helper()
+	r.start(payload)
+	return r.wait().Result
+}
+
+// running waits until so many helpers have said that they are there.
+func running(t *testing.T, dir string, n int) []int {
+	t.Helper()
+	deadline := time.NewTimer(10 * time.Second)
+	defer deadline.Stop()
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(entries) == n {
+			return pidsOf(t, entries)
+		}
+		select {
+		case <-deadline.C:
+			t.Fatalf("%d processes said that they are there, want %d", len(entries), n)
+		case <-poll.C:
+		}
+	}
+}
+
+func pidsOf(t *testing.T, entries []os.DirEntry) (pids []int) {
+	t.Helper()
+	for _, e := range entries {
+		var pid int
+		if _, err := fmt.Sscan(e.Name(), &pid); err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+func mustBeDead(t *testing.T, pids []int) {
+	t.Helper()
+	for _, pid := range pids {
+		if stat, ok := readStat(pid); ok && stat.lives() {
+			t.Errorf("process %d survived in state %c", pid, stat.state)
+		}
+	}
+}
+
+func minutes(n int) settings.Duration { return settings.Duration(time.Duration(n) * time.Minute) }

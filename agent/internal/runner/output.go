@@ -1,0 +1,99 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"rockpool/shared/wire"
+)
+
+// logEnd is the most of each end of the log that travels with a result.
+const logEnd = 32 << 10
+
+// output keeps what a job writes to stdout and stderr: the head and the tail in
+// memory, the beginning on the disk up to a limit. More is counted and dropped;
+// the job is never blocked.
+type output struct {
+	mu    sync.Mutex
+	file  *os.File // nil: not kept on the disk
+	room  int64    // bytes that the file may still take
+	total int64
+	head  []byte
+	tail  []byte // ring of the last bytes behind the head
+	mark  int    // oldest byte of the ring, once it is full
+}
+
+func newOutput(path string, limit int64) (*output, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the job's log: %w", err)
+	}
+	return &output{file: f, room: limit}, nil
+}
+
+// Write never fails: a full disk costs the log, not the job.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.total += int64(len(p))
+	o.keepOnDisk(p)
+	rest := p
+	if free := logEnd - len(o.head); free > 0 {
+		n := min(free, len(rest))
+		o.head = append(o.head, rest[:n]...)
+		rest = rest[n:]
+	}
+	o.keepTail(rest)
+	return len(p), nil
+}
+
+func (o *output) keepOnDisk(p []byte) {
+	n := min(int64(len(p)), o.room)
+	if n <= 0 {
+		return
+	}
+	if _, err := o.file.Write(p[:n]); err != nil {
+		o.room = 0
+		return
+	}
+	o.room -= n
+}
+
+func (o *output) keepTail(p []byte) {
+	if len(p) > logEnd {
+		p = p[len(p)-logEnd:]
+	}
+	if n := min(logEnd-len(o.tail), len(p)); n > 0 {
+		o.tail = append(o.tail, p[:n]...)
+		p = p[n:]
+	}
+	for _, b := range p {
+		o.tail[o.mark] = b
+		o.mark = (o.mark + 1) % logEnd
+	}
+}
+
+// ends puts the log into a result, in the room that the result's output leaves.
+func (o *output) ends(r *wire.Result) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r.LogBytes = o.total
+	each := min(logEnd, (wire.MaxResult-len(r.Output))/2)
+	tail := append(append([]byte{}, o.tail[o.mark:]...), o.tail[:o.mark]...)
+	r.Head = o.head[:min(len(o.head), each)]
+	r.Tail = tail[max(0, len(tail)-each):]
+}
+
+func (o *output) close() error { return o.file.Close() }
+
+// drain reads a pipe to its end.
+func (o *output) drain(pipe *os.File, done chan<- struct{}) {
+	defer close(done)
+	_, err := io.Copy(o, pipe)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, os.ErrClosed) {
+		_, _ = fmt.Fprintf(o, "\n[rockpool: the log ended early: %v]\n", err)
+	}
+}

@@ -1,0 +1,139 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+)
+
+// command is one program to run for an attempt.
+type command struct {
+	argv   []string
+	env    []string
+	dir    string
+	marker marker // in env: by it the attempt's processes are found wherever they went
+	output *output
+}
+
+// marker is what every process of an attempt has in its environment.
+type marker struct{ job, attempt string }
+
+func (m marker) env() []string {
+	return []string{"ROCKPOOL_JOB=" + m.job, "ROCKPOOL_ATTEMPT=" + m.attempt}
+}
+
+// process is a started command. Its group is dead when its run returns.
+type process struct {
+	cmd    *exec.Cmd
+	group  group
+	exited chan struct{} // the first process has ended
+	reap   chan struct{} // close it: the group is empty, the first process may be forgotten
+	reaped chan struct{}
+	log    *os.File
+	logged chan struct{}
+	output *output
+}
+
+// ended is how a process came to its end.
+type ended struct {
+	code   int    // exit code; 128 + signal when it was killed
+	signal string // empty unless a signal ended it
+}
+
+// start starts the command in a process group of its own, at low priority.
+func start(c command) (*process, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make a pipe for the log: %w", err)
+	}
+	cmd := exec.Command(c.argv[0], c.argv[1:]...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = c.env, c.dir, write, write
+	ownGroup(cmd)
+	p := &process{
+		cmd: cmd, exited: make(chan struct{}), reap: make(chan struct{}), reaped: make(chan struct{}),
+		log: read, logged: make(chan struct{}), output: c.output,
+	}
+	started := make(chan error, 1)
+	go p.live(started)
+	err = <-started
+	_ = write.Close() // the child has its own
+	if err != nil {
+		return nil, errors.Join(err, read.Close())
+	}
+	p.group = newGroup(cmd.Process.Pid, c.marker)
+	lowerPriority(cmd.Process.Pid)
+	go p.output.drain(read, p.logged)
+	return p, nil
+}
+
+// live holds the thread that started the child: the kernel kills the child when
+// that thread ends, and so also when the agent dies.
+func (p *process) live(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(p.reaped)
+	err := p.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	awaitExit(p.cmd)
+	close(p.exited)
+	<-p.reap
+	_ = p.cmd.Wait() // its error is the exit code, which result reads
+}
+
+// Pauses of the end of a group. Looking for its members costs a walk over all
+// processes, so the pauses grow.
+const (
+	pollGroup    = 20 * time.Millisecond
+	pollGroupMax = 200 * time.Millisecond
+	logRest      = 2 * time.Second // to read what is left of the log once all are dead
+)
+
+// end asks the whole group to end and returns when it has, or after the grace.
+func (p *process) end(grace time.Duration) {
+	p.group.signal(terminate)
+	deadline := time.NewTimer(grace)
+	defer deadline.Stop()
+	select {
+	case <-p.exited:
+	case <-deadline.C:
+		return
+	}
+	for pause := pollGroup; p.group.alive(); pause = min(2*pause, pollGroupMax) {
+		select {
+		case <-deadline.C:
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// finish kills what is left of the group, until it is empty, and gives the end of
+// its first process.
+func (p *process) finish() ended {
+	for pause := pollGroup; p.group.alive(); pause = min(2*pause, pollGroupMax) {
+		p.group.signal(kill)
+		time.Sleep(pause)
+	}
+	close(p.reap)
+	<-p.reaped
+	_ = p.log.SetReadDeadline(time.Now().Add(logRest))
+	<-p.logged
+	_ = p.log.Close()
+	return endOf(p.cmd)
+}
+
+// over reports that the first process has ended by itself.
+func (p *process) over() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,268 @@
+package runner
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"rockpool/shared/settings"
+	"rockpool/shared/wire"
+)
+
+func TestChecksum_DigestsItsInput(t *testing.T) {
+	content := []byte("a real file\n")
+	r := newRig(t, tool("args"), artifacts{digestOf(content): content})
+	ref, offer := r.offer(wire.Payload{Inputs: []wire.Input{{Name: "file", Digest: digestOf(content), Size: int64(len(content))}}})
+	offer.Runner = "checksum"
+	r.Start(ref, offer)
+	got := r.wait().Result
+	want := fmt.Sprintf(`{"sha256":"%s","bytes":%d}`, strings.TrimPrefix(digestOf(content), "sha256:"), len(content))
+	if got.Status != wire.ResultSucceeded || string(got.Output) != want {
+		t.Errorf("%s %s %s, want %s", got.Status, got.Detail, got.Output, want)
+	}
+	if entries, err := os.ReadDir(filepath.Join(r.dir, "jobs")); err != nil || len(entries) != 0 {
+		t.Errorf("left in the folder of jobs: %v, %v", entries, err)
+	}
+}
+
+func TestInput_ThatDoesNotMatchFailsTheAttempt(t *testing.T) {
+	content := []byte("content")
+	other := digestOf([]byte("other"))
+	source := artifacts{digestOf(content): content, other: content}
+	for name, in := range map[string]wire.Input{
+		"another digest": {Name: "file", Digest: other, Size: 7},
+		"shorter":        {Name: "file", Digest: digestOf(content), Size: 8},
+		"longer":         {Name: "file", Digest: digestOf(content), Size: 6},
+		"not there":      {Name: "file", Digest: digestOf([]byte("x")), Size: 1},
+		"over the limit": {Name: "file", Digest: digestOf(content), Size: 1 << 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, tool("args"), source)
+			ref, offer := r.offer(wire.Payload{Inputs: []wire.Input{in}})
+			offer.Runner = "checksum"
+			r.Start(ref, offer)
+			if got := r.wait().Result; got.Status != wire.ResultFailed || got.Reason != causeInputFailed {
+				t.Errorf("%s %s: %s", got.Status, got.Reason, got.Detail)
+			}
+		})
+	}
+}
+
+func TestArgv_IsFilledAndNeverAShell(t *testing.T) {
+	content := []byte("x")
+	spec := tool("args", "-i", "{{in.clip}}", "crf={{param.crf}}", "{{param.title}}", "{{backend}}", "{{out.clip.mp4}}", "$(id)")
+	spec.Inputs, spec.Outputs = []string{"clip"}, []string{"clip.mp4"}
+	low, high := 0.0, 51.0
+	dflt := "23"
+	spec.Params = map[string]Param{
+		"crf":   {Type: "int", Min: &low, Max: &high, Default: &dflt},
+		"title": {Type: "string"},
+	}
+	r := newRig(t, spec, artifacts{digestOf(content): content})
+	got := r.run(wire.Payload{
+		Params: []wire.Pair{{Name: "title", Value: `"; rm -rf / {{backend}} $HOME`}},
+		Inputs: []wire.Input{{Name: "clip", Digest: digestOf(content), Size: 1}},
+	})
+	dir := filepath.Join(r.dir, "jobs", "00000000-0000-0000-0000-000000000001-1")
+	want := fmt.Sprintf("%q\n", []string{
+		"-i", dir + "/in/clip", "crf=23", `"; rm -rf / {{backend}} $HOME`, "cpu", dir + "/work/clip.mp4", "$(id)",
+	})
+	if got.Status != wire.ResultSucceeded || string(got.Head) != want {
+		t.Errorf("%s %s: argv was %s, want %s", got.Status, got.Detail, got.Head, want)
+	}
+}
+
+func TestEnvironment_IsEmptyButForTheAllowed(t *testing.T) {
+	spec := tool("env")
+	spec.Env = []string{"SEEN", "NOT_SET"}
+	got := newRig(t, spec, nil).run(wire.Payload{})
+	want := "SEEN=yes\nROCKPOOL_JOB=00000000-0000-0000-0000-000000000001\nROCKPOOL_ATTEMPT=1\n"
+	if string(got.Head) != want {
+		t.Errorf("the job saw\n%swant\n%s", got.Head, want)
+	}
+}
+
+func TestCase_E1_CancelReachesEveryProcess(t *testing.T) {
+	pids := t.TempDir()
+	r := newRig(t, tool("family", pids), nil)
+	ref := r.start(wire.Payload{})
+	family := running(t, pids, 3)
+	for range 100 {
+		r.Stop(ref, 200*time.Millisecond)
+	}
+	end := r.wait()
+	if !end.Stopped || end.Result.Status != wire.ResultCanceled {
+		t.Errorf("ended %+v", end)
+	}
+	mustBeDead(t, family)
+}
+
+func TestEnd_LeavesNoSurvivorsOfAProgramThatEndedWell(t *testing.T) {
+	pids := t.TempDir()
+	r := newRig(t, tool("orphan", pids), nil)
+	got := r.run(wire.Payload{})
+	if got.Status != wire.ResultSucceeded {
+		t.Errorf("%s %s", got.Status, got.Detail)
+	}
+	mustBeDead(t, running(t, pids, 2))
+}
+
+func TestTimeout_EndsTheRun(t *testing.T) {
+	pids := t.TempDir()
+	for name, tc := range map[string]struct {
+		runner settings.Duration
+		job    int64
+	}{"of the runner": {settings.Duration(300 * time.Millisecond), 0}, "of the job": {minutes(1), 300}} {
+		t.Run(name, func(t *testing.T) {
+			spec := tool("sleep", pids)
+			spec.Timeout = tc.runner
+			r := newRig(t, spec, nil)
+			ref, offer := r.offer(wire.Payload{})
+			offer.Limits.RunMs = tc.job
+			r.Start(ref, offer)
+			got := r.wait().Result
+			if got.Status != wire.ResultTimedOut || got.Reason != causeRunTimeout || got.RunMs < 300 {
+				t.Errorf("%s %s after %d ms", got.Status, got.Reason, got.RunMs)
+			}
+		})
+	}
+}
+
+func TestLog_FloodIsBoundedAndBothEndsAreKept(t *testing.T) {
+	spec := tool("flood")
+	spec.Timeout, spec.LogLimit = settings.Duration(500*time.Millisecond), 1<<20
+	r := newRig(t, spec, nil)
+	ref, offer := r.offer(wire.Payload{})
+	r.Start(ref, offer)
+	got := r.wait().Result
+	if got.LogBytes < 2<<20 || len(got.Head)+len(got.Tail) > wire.MaxResult || len(got.Head) != logEnd || len(got.Tail) != logEnd {
+		t.Errorf("log of %d bytes, head %d, tail %d", got.LogBytes, len(got.Head), len(got.Tail))
+	}
+	if err := got.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDisk_FloodIsStopped(t *testing.T) {
+	spec := tool("fill", "{{out.huge}}")
+	spec.Outputs, spec.DiskLimit, spec.LogLimit = []string{"huge"}, 4<<20, 1<<10
+	got := newRig(t, spec, nil).run(wire.Payload{})
+	if got.Status != wire.ResultFailed || got.Reason != causeOutputTooLarge {
+		t.Errorf("%s %s: %s", got.Status, got.Reason, got.Detail)
+	}
+}
+
+func TestResult_JudgesExitAndFiles(t *testing.T) {
+	shell := func(script string) Spec {
+		return Spec{
+			Name: "tool", Argv: []string{"sh", "-c", script}, Result: Result{File: "out.json", Format: "json"},
+			Success: Success{Exit: []int{0, 3}, Outputs: []string{"clip"}}, Outputs: []string{"extra"},
+		}
+	}
+	for name, tc := range map[string]struct {
+		script string
+		status wire.ResultStatus
+		cause  string
+		detail string
+	}{
+		"well":            {`echo '{"vmaf":92.5}' > out.json; echo x > clip; exit 3`, wire.ResultSucceeded, "", ""},
+		"exit code":       {`exit 4`, wire.ResultFailed, causeExitCode, "exit code 4"},
+		"killed":          {`kill -9 $$`, wire.ResultFailed, causeSignaled, "SIGKILL"},
+		"output missing":  {`echo '{}' > out.json`, wire.ResultFailed, causeOutputMissing, "clip was not written"},
+		"result missing":  {`echo x > clip`, wire.ResultFailed, causeOutputMissing, "out.json"},
+		"result no JSON":  {`echo x > clip; echo '{"a":' > out.json`, wire.ResultFailed, causeOutputMissing, "no JSON"},
+		"not a number":    {`echo x > clip; echo '{"psnr": 1, "vmaf": -nan}' > out.json`, wire.ResultFailed, causeOutputMissing, "vmaf is -nan"},
+		"infinite number": {`echo x > clip; echo '{"psnr": 1e999}' > out.json`, wire.ResultFailed, causeOutputMissing, "psnr is 1e999"},
+		"result too big":  {`echo x > clip; (echo '"'; head -c 70000 /dev/zero | tr '\0' a; echo '"') > out.json`, wire.ResultFailed, causeOutputTooLarge, "out.json"},
+		"link for output": {`ln -s /etc/passwd clip; echo '{}' > out.json`, wire.ResultFailed, causeOutputMissing, "no regular file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := shell(tc.script)
+			spec.Env = []string{"PATH"}
+			got := newRig(t, spec, nil).run(wire.Payload{})
+			if got.Status != tc.status || got.Reason != tc.cause || !strings.Contains(got.Detail, tc.detail) {
+				t.Fatalf("%s %s %q, want %s %s %q", got.Status, got.Reason, got.Detail, tc.status, tc.cause, tc.detail)
+			}
+			if tc.status == wire.ResultSucceeded && (!json.Valid(got.Output) || len(got.Outputs) != 2 || got.Outputs[0].Size != 2 || got.ExitCode != 3) {
+				t.Errorf("result %+v", got)
+			}
+		})
+	}
+}
+
+func TestStart_OfAProgramThatVanishedFails(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "tool")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, Spec{Name: "tool", Argv: []string{program}}, nil)
+	if err := os.Remove(program); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.run(wire.Payload{}); got.Status != wire.ResultFailed || got.Reason != causeStartFailed {
+		t.Errorf("%s %s", got.Status, got.Reason)
+	}
+}
+
+func TestLeftovers_OfAnEarlierLifeAreKilled(t *testing.T) {
+	jobs, pids := t.TempDir(), t.TempDir()
+	m := marker{"00000000-0000-0000-0000-000000000001", "1"}
+	folder := filepath.Join(jobs, m.job+"-1")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "helper", "family", pids)
+	cmd.Env = m.env()
+	ownGroup(cmd)
+	cmd.SysProcAttr.Pdeathsig = 0
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	family := running(t, pids, 3)
+	if err := noteProcess(folder, m, cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	killed, err := ClearLeftovers(jobs)
+	_ = cmd.Wait()
+	if err != nil || killed != 3 {
+		t.Errorf("killed %d, %v, want 3", killed, err)
+	}
+	mustBeDead(t, family)
+	if entries, _ := os.ReadDir(jobs); len(entries) != 0 {
+		t.Errorf("left %v", entries)
+	}
+}
+
+func TestLeftovers_AReusedPidIsLeftAlone(t *testing.T) {
+	jobs, pids := t.TempDir(), t.TempDir()
+	m := marker{"00000000-0000-0000-0000-000000000001", "1"}
+	folder := filepath.Join(jobs, m.job+"-1")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stranger := exec.Command(os.Args[0], "helper", "sleep", pids)
+	ownGroup(stranger)
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stranger.Wait() }()
+	defer func() { _ = stranger.Process.Kill() }()
+	running(t, pids, 1)
+	_, boot := describeProcess(0)
+	content, _ := json.Marshal(leftover{PGID: stranger.Process.Pid, Start: "1", MachineBoot: boot, Job: m.job, Attempt: m.attempt})
+	if err := os.WriteFile(filepath.Join(folder, leftoverFile), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if killed, err := ClearLeftovers(jobs); err != nil || killed != 0 {
+		t.Errorf("killed %d, %v, want none", killed, err)
+	}
+	if stat, ok := readStat(stranger.Process.Pid); !ok || !stat.lives() {
+		t.Error("a process that is not ours was killed")
+	}
+}

@@ -1,0 +1,124 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"rockpool/shared/nodecore"
+	"rockpool/shared/wire"
+)
+
+// Config of a Set.
+type Config struct {
+	Book       *Book
+	Dir        string // folder of the attempts' folders
+	Source     Source // of inputs
+	InputLimit int64  // bytes of one input
+	StopGrace  time.Duration
+	Log        *slog.Logger
+	// Done hears of every attempt's end, from a goroutine of the attempt's.
+	Done func(Done)
+}
+
+// Done is an attempt's end: none of its processes lives.
+type Done struct {
+	Ref    nodecore.Ref
+	Result wire.Result
+	// Stopped: it was asked to end, and had not ended by itself before.
+	Stopped bool
+}
+
+// Set is the attempts that run. Safe for concurrent use.
+type Set struct {
+	book       *Book
+	dir        string
+	source     Source
+	inputLimit int64
+	stopGrace  time.Duration
+	log        *slog.Logger
+	done       func(Done)
+
+	mu      sync.Mutex
+	running map[nodecore.Ref]*attempt
+	group   sync.WaitGroup
+}
+
+// New makes the folder for attempts, kills what an earlier life of the agent left
+// running, and removes what it left lying.
+func New(cfg Config) (*Set, error) {
+	killed, err := ClearLeftovers(cfg.Dir)
+	if killed > 0 {
+		cfg.Log.Warn("killed processes of an earlier life of this agent", "processes", killed)
+	}
+	if err != nil {
+		cfg.Log.Warn("leftovers of earlier jobs can't be removed", "error", err)
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of jobs: %w", err)
+	}
+	return &Set{
+		book: cfg.Book, dir: cfg.Dir, source: cfg.Source, inputLimit: cfg.InputLimit, stopGrace: cfg.StopGrace,
+		log: cfg.Log, done: cfg.Done, running: map[nodecore.Ref]*attempt{},
+	}, nil
+}
+
+// Start runs an attempt; Done tells its end. The caller starts an attempt once.
+func (s *Set) Start(ref nodecore.Ref, offer wire.Offer) {
+	a := &attempt{
+		set: s, ref: ref, offer: offer, task: s.book.tasks[offer.Runner],
+		dir: filepath.Join(s.dir, fmt.Sprintf("%s-%d", ref.Job, ref.Attempt)),
+	}
+	a.ctx, a.stop = context.WithCancel(context.Background())
+	s.mu.Lock()
+	s.running[ref] = a
+	s.mu.Unlock()
+	s.group.Add(1)
+	go func() {
+		defer s.group.Done()
+		defer a.stop()
+		end := a.run()
+		s.mu.Lock()
+		delete(s.running, ref)
+		s.mu.Unlock()
+		s.done(end)
+	}()
+}
+
+// Stop asks an attempt to end: TERM, the grace, KILL. Only the first call counts.
+func (s *Set) Stop(ref nodecore.Ref, grace time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a := s.running[ref]; a != nil && a.ctx.Err() == nil {
+		a.grace = grace
+		a.stop()
+	}
+}
+
+// Close kills what still runs, and waits until all has ended: at most so long,
+// for a process that hangs in the kernel. It reports whether all has ended.
+func (s *Set) Close(within time.Duration) bool {
+	s.mu.Lock()
+	for _, a := range s.running {
+		if a.ctx.Err() == nil {
+			a.grace = 0
+			a.stop()
+		}
+	}
+	s.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		s.group.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-time.After(within):
+		return false
+	}
+}

@@ -1,0 +1,204 @@
+package runner
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"rockpool/shared/ids"
+	"rockpool/shared/settings"
+	"rockpool/shared/wire"
+)
+
+// Spec is a runner as the configuration file declares it.
+type Spec struct {
+	Name      string            `toml:"name" help:"what jobs call it"`
+	Bin       string            `toml:"bin" help:"program for {{bin}}; a bare name is searched on PATH"`
+	Argv      []string          `toml:"argv" help:"program and arguments, with {{in.NAME}}, {{param.NAME}}, {{out.FILE}}, {{backend}} and {{bin}}"`
+	SelfTest  []string          `toml:"selftest" help:"command that must succeed at the agent's start"`
+	Inputs    []string          `toml:"inputs" help:"names of the files that a job brings"`
+	Params    map[string]Param  `toml:"params" help:"parameters by name"`
+	Outputs   []string          `toml:"outputs" help:"files that the job may leave in its folder"`
+	Result    Result            `toml:"result" help:"file that becomes the job's output"`
+	Success   Success           `toml:"success" help:"what counts as success"`
+	Timeout   settings.Duration `toml:"timeout" help:"longest run"`
+	Env       []string          `toml:"env" help:"variables of the agent's environment that the job may see"`
+	LogLimit  Size              `toml:"log_limit" help:"bytes of stdout and stderr kept on the disk while the job runs"`
+	DiskLimit Size              `toml:"disk_limit" help:"bytes that the job may write into its folder"`
+
+	argv, selftest []template
+}
+
+// Result names the file whose content is the job's output.
+type Result struct {
+	File   string `toml:"file"`
+	Format string `toml:"format"` // json
+}
+
+// Success is the rule: one of the exit codes, and all of the files.
+type Success struct {
+	Exit    []int    `toml:"exit"`
+	Outputs []string `toml:"outputs"`
+}
+
+// Defaults of a runner.
+const (
+	defaultTimeout   = settings.Duration(time.Hour)
+	defaultLogLimit  = Size(8 << 20)
+	defaultDiskLimit = Size(1 << 30)
+)
+
+// prepare checks the declaration, fills in defaults and finds the program. The
+// error says what is wrong with which of the runner's settings.
+func (s *Spec) prepare() error {
+	if err := ids.CheckName(s.Name); err != nil {
+		return fmt.Errorf("name: %w", err)
+	}
+	s.fillDefaults()
+	for _, check := range []func() error{s.checkFiles, s.checkParams, s.checkEnv, s.checkLimits, s.findProgram} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Spec) fillDefaults() {
+	if s.Timeout == 0 {
+		s.Timeout = defaultTimeout
+	}
+	if s.LogLimit == 0 {
+		s.LogLimit = defaultLogLimit
+	}
+	if s.DiskLimit == 0 {
+		s.DiskLimit = defaultDiskLimit
+	}
+	if len(s.Success.Exit) == 0 {
+		s.Success.Exit = []int{0}
+	}
+}
+
+func (s *Spec) checkFiles() error {
+	lists := map[string][]string{"inputs": s.Inputs, "outputs": s.Outputs, "success.outputs": s.Success.Outputs}
+	if s.Result.File != "" {
+		lists["result.file"] = []string{s.Result.File}
+	}
+	for _, setting := range []string{"inputs", "outputs", "success.outputs", "result.file"} {
+		list := lists[setting]
+		for i, name := range list {
+			if !plainFile(name) {
+				return fmt.Errorf("%s: %q is no plain file name: use letters, digits, _ . -", setting, name)
+			}
+			if slices.Contains(list[:i], name) {
+				return fmt.Errorf("%s: %q stands there twice", setting, name)
+			}
+		}
+	}
+	if n := len(s.files()); n > wire.MaxFiles {
+		return fmt.Errorf("outputs: %d files, at most %d are reported", n, wire.MaxFiles)
+	}
+	if s.Result.File == "" && s.Result.Format != "" || s.Result.File != "" && s.Result.Format != "json" {
+		return fmt.Errorf(`result: write { file = "NAME", format = "json" }, not file %q with format %q`, s.Result.File, s.Result.Format)
+	}
+	return nil
+}
+
+// plainFile says whether a name can stand in the job's folder and on the wire.
+func plainFile(name string) bool {
+	for _, c := range []byte(name) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '.' && c != '-' {
+			return false
+		}
+	}
+	return name != "" && name != "." && name != ".." && len(name) <= wire.MaxText
+}
+
+// files are all that the job may leave, each once.
+func (s *Spec) files() []string {
+	all := append(slices.Clone(s.Outputs), s.Success.Outputs...)
+	if s.Result.File != "" {
+		all = append(all, s.Result.File)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// required are the files without which the job has failed.
+func (s *Spec) required(name string) bool {
+	return name == s.Result.File || slices.Contains(s.Success.Outputs, name)
+}
+
+func (s *Spec) checkEnv() error {
+	for _, name := range s.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.HasPrefix(name, "ROCKPOOL_") {
+			return fmt.Errorf("env: %q can't be passed to a job", name)
+		}
+	}
+	return nil
+}
+
+func (s *Spec) checkLimits() error {
+	switch {
+	case s.Timeout < 0:
+		return fmt.Errorf("timeout: must be more than 0, such as 10m")
+	case s.LogLimit < 0 || s.DiskLimit < 0:
+		return fmt.Errorf("log_limit and disk_limit: must be sizes such as 8MiB")
+	}
+	return nil
+}
+
+// findProgram parses the templates and resolves the program to its path, so that
+// a missing one is noticed at the start and not by the first job.
+func (s *Spec) findProgram() (err error) {
+	if len(s.Argv) == 0 {
+		return fmt.Errorf("argv: is empty: name the program and its arguments")
+	}
+	if s.argv, err = s.parseAll("argv", s.Argv); err != nil {
+		return err
+	}
+	if s.selftest, err = s.parseAll("selftest", s.SelfTest); err != nil {
+		return err
+	}
+	if s.Bin != "" {
+		if s.Bin, err = lookProgram(s.Bin); err != nil {
+			return fmt.Errorf("bin: %w", err)
+		}
+	}
+	for setting, argv := range map[string][]template{"argv": s.argv, "selftest": s.selftest} {
+		if err := s.fixProgram(argv); err != nil {
+			return fmt.Errorf("%s: %w", setting, err)
+		}
+	}
+	return nil
+}
+
+// fixProgram replaces the first word of a command by the program's path.
+func (s *Spec) fixProgram(argv []template) error {
+	if len(argv) == 0 || argv[0].is(holeBin) {
+		return nil
+	}
+	word, ok := argv[0].literal()
+	if !ok {
+		return fmt.Errorf("the program must be a fixed word or {{bin}}: a job can't choose it")
+	}
+	path, err := lookProgram(word)
+	if err != nil {
+		return err
+	}
+	argv[0] = template{{text: path}}
+	return nil
+}
+
+func lookProgram(name string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
+		return "", fmt.Errorf("%q: write an absolute path, or a bare name to search on PATH", name)
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("program %q is not there or not executable: install it, or correct the path", name)
+	}
+	return path, nil
+}
