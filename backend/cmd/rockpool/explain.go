@@ -1,0 +1,68 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"rockpool/backend/internal/client"
+	"rockpool/backend/internal/rest"
+)
+
+type jobExplain struct {
+	ID  string `arg:"" help:"Job."`
+	Now bool   `help:"Every reason of every node as it is now, instead of the decision that was made."`
+}
+
+// Run prints the decision, or the explanation, in words and as a table of reasons.
+func (c *jobExplain) Run(ctx context.Context, d *desk, server *client.Client) error {
+	if c.Now {
+		explanation, err := server.Explanation(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		return showInWords(d, explanation, explanation.Text, reasonsNow(explanation))
+	}
+	decision, err := server.Decision(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	return showInWords(d, decision, decision.Text, reasonsThen(decision))
+}
+
+func showInWords(d *desk, document any, text string, reasons grid) error {
+	if !d.json {
+		if err := d.say(text); err != nil {
+			return err
+		}
+	}
+	return d.show(document, reasons)
+}
+
+// reasonsThen is a row per pool and reason of a decision; each node counts once.
+func reasonsThen(decision rest.Decision) grid {
+	g := columns("POOL", "NODES", "REASON")
+	for _, p := range decision.Pools {
+		g.row(p.Pool, p.Candidates, "candidate")
+		names := slices.SortedFunc(maps.Keys(p.Rejected), func(a, b string) int {
+			return cmp.Or(cmp.Compare(p.Rejected[b], p.Rejected[a]), cmp.Compare(a, b))
+		})
+		for _, name := range names {
+			g.row(p.Pool, p.Rejected[name], name)
+		}
+	}
+	return g
+}
+
+// reasonsNow is a row per pool and reason; a node counts under each of its own.
+func reasonsNow(explanation rest.Explanation) grid {
+	g := columns("POOL", "NODES", "REASON", "WHICH")
+	for _, p := range explanation.Pools {
+		g.row(p.Pool, p.Candidates, "candidate", p.CandidateNodes)
+		for _, r := range p.Reasons {
+			g.row(p.Pool, r.Nodes, r.Reason, r.NodeIDs)
+		}
+	}
+	return g
+}

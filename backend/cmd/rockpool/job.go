@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"rockpool/backend/internal/client"
+	"rockpool/backend/internal/rest"
+)
+
+type jobCommand struct {
+	Submit  jobSubmit  `cmd:"" help:"Submit a job."`
+	Get     jobGet     `cmd:"" help:"Show a job."`
+	List    jobList    `cmd:"" help:"List jobs."`
+	Wait    jobWait    `cmd:"" help:"Wait for a job's end and show it; exits 2, 3 or 4 when it did not succeed."`
+	Logs    jobLogs    `cmd:"" help:"Print the log that came with a job's result."`
+	Cancel  jobCancel  `cmd:"" help:"Cancel a job."`
+	Explain jobExplain `cmd:"" help:"Say why a job went where it went, or nowhere."`
+}
+
+type jobGet struct {
+	ID string `arg:"" help:"Job."`
+}
+
+// Run shows the job.
+func (c *jobGet) Run(ctx context.Context, d *desk, server *client.Client) error {
+	job, err := server.Job(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	return showJob(d, job)
+}
+
+type jobList struct {
+	App   string `placeholder:"APP" help:"Only of this app."`
+	State string `placeholder:"STATE" help:"Only in this state."`
+	Node  string `placeholder:"NODE" help:"Only on this node."`
+	paging
+}
+
+// Run lists jobs.
+func (c *jobList) Run(ctx context.Context, d *desk, server *client.Client) error {
+	read := func(ctx context.Context, page client.Page) (rest.List[rest.Job], error) {
+		return server.Jobs(ctx, client.JobFilter{App: c.App, State: c.State, Node: c.Node}, page)
+	}
+	head := columns("ID", "APP", "RUNNER", "STATE", "REASON", "ATTEMPT", "NODE", "POOL", "CREATED")
+	return showList(ctx, d, c.paging, read, head, func(g *grid, j rest.Job) {
+		g.row(j.ID, j.App, j.Runner, j.State, j.Reason, j.Attempt, j.Node, j.Pool, j.CreatedAt)
+	})
+}
+
+// defaultWait is how long a command waits when it is not told.
+const defaultWait = 30 * time.Second
+
+type jobWait struct {
+	ID      string        `arg:"" help:"Job."`
+	Timeout time.Duration `default:"30s" help:"How long to wait."`
+}
+
+// Validate refuses a wait of no time.
+func (c *jobWait) Validate() error {
+	if c.Timeout <= 0 {
+		return errors.New("--timeout must be above 0")
+	}
+	return nil
+}
+
+// Run waits for the job's end.
+func (c *jobWait) Run(ctx context.Context, d *desk, server *client.Client) error {
+	return waitAndShow(ctx, d, server, c.ID, c.Timeout)
+}
+
+// waitAndShow waits, prints the job as it is then, and ends as it ended.
+func waitAndShow(ctx context.Context, d *desk, server *client.Client, id string, limit time.Duration) error {
+	job, err := server.WaitJob(ctx, id, limit)
+	if err != nil {
+		return fmt.Errorf("wait for job %s: %w", id, err)
+	}
+	if err := showJob(d, job); err != nil {
+		return err
+	}
+	return jobOutcome(job)
+}
+
+type jobLogs struct {
+	ID string `arg:"" help:"Job."`
+}
+
+// Run prints the log; what is not printable reads as its escape (-o json has it
+// as it is).
+func (c *jobLogs) Run(ctx context.Context, d *desk, server *client.Client) error {
+	log, err := server.JobLog(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if d.json {
+		return d.showJSON(log)
+	}
+	text := log.Head
+	if log.Truncated {
+		text += fmt.Sprintf("\n[of %d bytes the middle is not kept]\n", log.Bytes)
+	}
+	if text += log.Tail; text == "" {
+		return nil
+	}
+	return d.say(strings.TrimSuffix(text, "\n"))
+}
+
+type jobCancel struct {
+	ID    string         `arg:"" help:"Job."`
+	Grace *time.Duration `placeholder:"10s" help:"Time until its tool is killed (default: the server's)."`
+}
+
+// Run asks for the job's end.
+func (c *jobCancel) Run(ctx context.Context, d *desk, server *client.Client) error {
+	job, err := server.CancelJob(ctx, c.ID, (*rest.Duration)(c.Grace))
+	if err != nil {
+		return err
+	}
+	return showJob(d, job)
+}
+
+// showJob prints one job.
+func showJob(d *desk, j rest.Job) error {
+	var g grid
+	g.fact("id", j.ID)
+	g.fact("app", j.App)
+	g.fact("runner", j.Runner)
+	g.fact("state", j.State)
+	g.fact("reason", j.Reason)
+	g.fact("detail", j.Detail)
+	for _, r := range j.Reasons {
+		g.fact("nodes", fmt.Sprintf("%s: %d %s", r.Pool, r.Nodes, r.Reason))
+	}
+	g.fact("attempt", j.Attempt)
+	g.fact("node", j.Node)
+	g.fact("pool", placedIn(j))
+	if j.Percent != nil {
+		g.fact("progress", fmt.Sprintf("%d %%", *j.Percent))
+	}
+	g.fact("created", j.CreatedAt)
+	g.fact("started", j.StartedAt)
+	g.fact("ended", j.EndedAt)
+	g.fact("exit code", j.ExitCode)
+	g.fact("output", string(j.Output))
+	for _, name := range slices.Sorted(maps.Keys(j.Outputs)) {
+		g.fact("file", name+" "+j.Outputs[name])
+	}
+	return d.show(j, g)
+}
+
+func placedIn(j rest.Job) string {
+	if j.Fallback {
+		return j.Pool + " (fallback)"
+	}
+	return j.Pool
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
+
+	"rockpool/backend/internal/client"
+	"rockpool/backend/internal/rest"
+)
+
+// jobSubmit is a job in a file, in flags, or in a file that flags amend.
+type jobSubmit struct {
+	File          string            `short:"f" placeholder:"FILE" help:"The job as a REST document; - reads standard input. Flags amend it."`
+	App           string            `placeholder:"APP" help:"App that the job belongs to."`
+	Role          string            `placeholder:"ROLE" help:"Role of its node."`
+	Runner        string            `placeholder:"RUNNER" help:"What runs it."`
+	Input         map[string]string `mapsep:"none" placeholder:"NAME=FILE" help:"Input: a file, which is uploaded first, or a digest (sha256:…). Repeat for more."`
+	Param         map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Parameter of the runner. Repeat for more."`
+	Demand        map[string]int64  `mapsep:"none" placeholder:"NAME=N" help:"What it reserves: slots=N, memoryMib=N. Repeat for more."`
+	Backend       *string           `placeholder:"NAME" help:"Backend that its node must have."`
+	Region        *string           `placeholder:"NAME" help:"Region that its node must be in."`
+	Priority      *int32            `placeholder:"N" help:"0 to 100, high first."`
+	MaxAttempts   *int32            `placeholder:"N" help:"Attempts at most."`
+	OnNodeLost    string            `enum:",requeue,fail" default:"" placeholder:"requeue|fail" help:"What happens when its node is lost."`
+	WhenExhausted string            `enum:",wait,fail" default:"" placeholder:"wait|fail" help:"What happens when no node can take it."`
+	RunTimeout    *time.Duration    `placeholder:"10m" help:"How long it may run."`
+	Label         map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Label. Repeat for more."`
+
+	Wait           optionalWait `placeholder:"30s" help:"Wait for the end, 30s or as long as --wait=DURATION says; exits 2, 3 or 4 when it did not succeed."`
+	IdempotencyKey string       `placeholder:"KEY" help:"The same key again answers the same job (default: a new one)."`
+}
+
+// optionalWait is a flag with or without a value.
+type optionalWait time.Duration
+
+// Decode reads --wait and --wait=30s.
+func (w *optionalWait) Decode(ctx *kong.DecodeContext) error {
+	*w = optionalWait(defaultWait)
+	if ctx.Scan.Peek().Type != kong.FlagValueToken {
+		return nil
+	}
+	given, err := time.ParseDuration(ctx.Scan.Pop().String())
+	if err != nil || given <= 0 {
+		return errors.New("give a duration with its unit, such as 30s")
+	}
+	*w = optionalWait(given)
+	return nil
+}
+
+// IsBool lets the flag stand without a value.
+func (w *optionalWait) IsBool() bool { return true }
+
+// Validate refuses what no job can have.
+func (c *jobSubmit) Validate() error {
+	if c.File == "" && (c.App == "" || c.Runner == "") {
+		return errors.New("give the job with -f, or --app and --runner")
+	}
+	for name := range c.Demand {
+		if name != "slots" && name != "memoryMib" {
+			return fmt.Errorf("--demand %s: only slots and memoryMib can be reserved", name)
+		}
+	}
+	return nil
+}
+
+// Run uploads the inputs, submits the job, and waits for its end when told to.
+func (c *jobSubmit) Run(ctx context.Context, d *desk, server *client.Client) error {
+	job, err := c.read(d.in)
+	if err != nil {
+		return err
+	}
+	c.amend(&job)
+	if err := c.upload(ctx, server, &job); err != nil {
+		return err
+	}
+	key := c.IdempotencyKey
+	if key == "" {
+		key = uuid.NewString()
+	}
+	submitted, err := server.SubmitJob(ctx, job, key)
+	if err != nil {
+		return err
+	}
+	if c.Wait == 0 {
+		return showJob(d, submitted)
+	}
+	return waitAndShow(ctx, d, server, submitted.ID, time.Duration(c.Wait))
+}
+
+// read takes the job from the file, if one is named. A key that no job has is
+// refused here already.
+func (c *jobSubmit) read(stdin io.Reader) (rest.JobRequest, error) {
+	var job rest.JobRequest
+	if c.File == "" {
+		return job, nil
+	}
+	text, err := readAll(c.File, stdin)
+	if err != nil {
+		return job, fmt.Errorf("read the job: %w", err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&job); err != nil {
+		return job, fmt.Errorf("the job in %s: %w", c.File, err)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return job, fmt.Errorf("the job in %s: one document, nothing behind it", c.File)
+	}
+	return job, nil
+}
+
+func readAll(path string, stdin io.Reader) ([]byte, error) {
+	if path == "-" {
+		return io.ReadAll(stdin)
+	}
+	return os.ReadFile(path)
+}
+
+// amend puts what the flags say over the job.
+func (c *jobSubmit) amend(job *rest.JobRequest) {
+	for _, f := range []struct {
+		flag string
+		into *string
+	}{
+		{c.App, &job.App}, {c.Role, &job.Role}, {c.Runner, &job.Runner},
+		{c.OnNodeLost, &job.OnNodeLost}, {c.WhenExhausted, &job.WhenExhausted},
+	} {
+		if f.flag != "" {
+			*f.into = f.flag
+		}
+	}
+	override(&job.Backend, c.Backend)
+	override(&job.Region, c.Region)
+	override(&job.Priority, c.Priority)
+	override(&job.MaxAttempts, c.MaxAttempts)
+	override(&job.RunTimeout, (*rest.Duration)(c.RunTimeout))
+	for name, value := range c.Param {
+		put(&job.Params, name, rest.Scalar(value))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Label)) {
+		job.Labels = append(job.Labels, rest.Pair{name, c.Label[name]})
+	}
+	c.amendDemands(job)
+}
+
+func (c *jobSubmit) amendDemands(job *rest.JobRequest) {
+	if len(c.Demand) > 0 && job.Demands == nil {
+		job.Demands = &rest.Demands{}
+	}
+	if n, ok := c.Demand["slots"]; ok {
+		job.Demands.Slots = &n
+	}
+	if n, ok := c.Demand["memoryMib"]; ok {
+		job.Demands.MemoryMib = &n
+	}
+}
+
+func override[T any](into **T, flag *T) {
+	if flag != nil {
+		*into = flag
+	}
+}
+
+func put[V any](into *map[string]V, name string, value V) {
+	if *into == nil {
+		*into = map[string]V{}
+	}
+	(*into)[name] = value
+}
+
+// upload brings the --input files to the server and names their digests in the
+// job. Only what stands on the command line is read from the disk: a job's
+// document can't make the CLI send files.
+func (c *jobSubmit) upload(ctx context.Context, server *client.Client, job *rest.JobRequest) error {
+	for _, name := range slices.Sorted(maps.Keys(c.Input)) {
+		digest := c.Input[name]
+		if !client.IsDigest(digest) {
+			kept, err := server.UploadFile(ctx, digest)
+			if err != nil {
+				return fmt.Errorf("input %s: %w", strconv.Quote(name), err)
+			}
+			digest = kept.Digest
+		}
+		put(&job.Inputs, name, digest)
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+
+	"rockpool/backend/internal/client"
+	"rockpool/backend/internal/rest"
+)
+
+type userCommand struct {
+	Create userCreate `cmd:"" help:"Create a user and its pool."`
+	List   userList   `cmd:"" help:"List users."`
+	Get    userGet    `cmd:"" help:"Show a user."`
+	Roles  userRoles  `cmd:"" help:"Replace a user's roles."`
+}
+
+type userCreate struct {
+	Name  string   `arg:"" help:"User's name."`
+	Roles []string `name:"role" placeholder:"ROLE" help:"superadmin, operator, viewer or user (default: user). Repeat for more."`
+}
+
+// Run creates the user.
+func (c *userCreate) Run(ctx context.Context, d *desk, server *client.Client) error {
+	user, err := server.CreateUser(ctx, rest.UserRequest{Name: c.Name, Roles: c.Roles})
+	if err != nil {
+		return err
+	}
+	return showUser(d, user)
+}
+
+type userList struct{ paging }
+
+// Run lists users.
+func (c *userList) Run(ctx context.Context, d *desk, server *client.Client) error {
+	head := columns("ID", "NAME", "ROLES", "DISABLED", "CREATED")
+	return showList(ctx, d, c.paging, server.Users, head, func(g *grid, u rest.User) {
+		g.row(u.ID, u.Name, u.Roles, u.Disabled, u.CreatedAt)
+	})
+}
+
+type userGet struct {
+	ID string `arg:"" help:"User's id."`
+}
+
+// Run shows the user.
+func (c *userGet) Run(ctx context.Context, d *desk, server *client.Client) error {
+	user, err := server.User(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	return showUser(d, user)
+}
+
+type userRoles struct {
+	ID     string   `arg:"" help:"User's id."`
+	Roles  []string `name:"role" required:"" placeholder:"ROLE" help:"superadmin, operator, viewer or user. Repeat for more."`
+	Reason string   `placeholder:"TEXT" help:"Why, for the audit entry."`
+}
+
+// Run replaces the roles.
+func (c *userRoles) Run(ctx context.Context, d *desk, server *client.Client) error {
+	user, err := server.SetRoles(ctx, c.ID, rest.RolesRequest{Roles: c.Roles, Reason: c.Reason})
+	if err != nil {
+		return err
+	}
+	return showUser(d, user)
+}
+
+func showUser(d *desk, u rest.User) error {
+	var g grid
+	g.fact("id", u.ID)
+	g.fact("name", u.Name)
+	g.fact("roles", u.Roles)
+	if u.Disabled {
+		g.fact("disabled", "yes")
+	}
+	g.fact("created", u.CreatedAt)
+	return d.show(u, g)
+}

@@ -1,0 +1,52 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"rockpool/backend/internal/rest"
+)
+
+// NodeFilter selects nodes for a list; empty fields select everything.
+type NodeFilter struct {
+	Pool  string
+	Lease string
+}
+
+// Node reads a node.
+func (c *Client) Node(ctx context.Context, id string) (rest.Node, error) {
+	return get[rest.Node](ctx, c, route("v1", "nodes", id))
+}
+
+// Nodes lists nodes.
+func (c *Client) Nodes(ctx context.Context, f NodeFilter, page Page) (rest.List[rest.Node], error) {
+	return list[rest.Node](ctx, c, route("v1", "nodes"), page.query("pool", f.Pool, "lease", f.Lease))
+}
+
+// MoveNode moves a node to another pool. A version above 0 is what the node's
+// record must still have; else the move is refused with precondition_failed.
+func (c *Client) MoveNode(ctx context.Context, id string, req rest.MoveRequest, version int64) (rest.Moved, error) {
+	in := call{method: http.MethodPut, path: route("v1", "admin", "nodes", id, "pool"), body: req}
+	if version > 0 {
+		in.header = map[string]string{"If-Match": strconv.Quote(strconv.FormatInt(version, 10))}
+	}
+	var moved rest.Moved
+	err := c.do(ctx, in, &moved)
+	return moved, err
+}
+
+// RevokeNode takes a node's secret away and ends its session: it has left.
+func (c *Client) RevokeNode(ctx context.Context, id, reason string) (rest.Node, error) {
+	return post[rest.Node](ctx, c, route("v1", "admin", "nodes", id, "revoke"), rest.ReasonRequest{Reason: reason})
+}
+
+// Pool reads a pool.
+func (c *Client) Pool(ctx context.Context, id string) (rest.Pool, error) {
+	return get[rest.Pool](ctx, c, route("v1", "pools", id))
+}
+
+// Pools lists pools.
+func (c *Client) Pools(ctx context.Context, page Page) (rest.List[rest.Pool], error) {
+	return list[rest.Pool](ctx, c, route("v1", "pools"), page.query())
+}
