@@ -78,12 +78,11 @@ func (d *Dispatch) Decline(now fleet.Time, id string, epoch int64, a Attempt, re
 		return
 	}
 	j := d.jobs[a.Job]
-	if j == nil || j.held != n || j.row.Attempt != a.Attempt || j.stage != stageSent && j.stage != stageMaybe {
-		return
+	if j != nil && j.held == n && j.row.Attempt == a.Attempt && (j.stage == stageSent || j.stage == stageMaybe) {
+		j.row.Detail = reason
+		d.keepAway(now, j, n, d.cfg.AvoidFor)
+		d.giveUp(now, j, fleet.AttemptDeclined, fleet.CauseDeclined, out)
 	}
-	j.row.Detail = reason
-	d.keepAway(now, j, n, d.cfg.AvoidFor)
-	d.giveUp(now, j, fleet.AttemptDeclined, fleet.CauseDeclined, out)
 	d.settle(now, out)
 }
 

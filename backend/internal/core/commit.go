@@ -97,9 +97,13 @@ func (d *Dispatch) answerLate(j *job, out *Effects) {
 
 // refuse undoes what the database did not take.
 func (d *Dispatch) refuse(now fleet.Time, batch *Effects, r *Refusal, out *Effects) {
+	if n := d.nodes[r.Node]; r.Job.IsZero() && n != nil {
+		d.close(n, fleet.CodeUnavailable, CloseLost, out)
+		out.Reload = true
+		return
+	}
 	j := d.jobs[r.Job]
 	if j == nil {
-		out.Reload = out.Reload || r.Job.IsZero()
 		return
 	}
 	j.refused = batch.gen

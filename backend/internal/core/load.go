@@ -37,8 +37,8 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 		d.inherit(n, before[n.rec.ID])
 	}
 	for _, n := range order {
-		if n.open && d.nodes[n.rec.ID] == nil {
-			d.closeLater(n.rec.ID, n.epoch, fleet.CodeForbidden, CloseRevoked)
+		if d.nodes[n.rec.ID] == nil {
+			d.closeLater(n, fleet.CodeForbidden, CloseRevoked)
 		}
 	}
 	for _, n := range d.order {
@@ -57,21 +57,22 @@ func (d *Dispatch) inherit(n, old *node) {
 	if old == nil {
 		return
 	}
-	lost := n.rec.Epoch > old.epoch // another process has had a session of it since
-	if lost && old.open {
-		d.closeLater(n.rec.ID, old.epoch, fleet.CodeConflict, CloseSuperseded)
-	}
-	if !lost {
-		left := n.lease.State == fleet.LeaseLeft && !old.open
+	n.epoch = old.epoch
+	switch {
+	case n.rec.Left:
+		d.closeLater(old, fleet.CodeForbidden, CloseRevoked)
+	case n.rec.Epoch > old.epoch: // another process has had a session of it since
+		d.closeLater(old, fleet.CodeConflict, CloseSuperseded)
+	default:
 		n.live = old.live
-		if left {
-			n.lease.State = fleet.LeaseLeft
-		}
 	}
 }
 
-func (d *Dispatch) closeLater(node string, epoch int64, code fleet.Code, detail string) {
-	d.resume.closed = append(d.resume.closed, Send{Kind: SendClose, Node: node, Epoch: epoch, Code: code, Detail: detail})
+// closeLater ends a session that stands but must not.
+func (d *Dispatch) closeLater(n *node, code fleet.Code, detail string) {
+	if n.open {
+		d.resume.closed = append(d.resume.closed, Send{Kind: SendClose, Node: n.rec.ID, Epoch: n.epoch, Code: code, Detail: detail})
+	}
 }
 
 // grace gives a node full time to speak.

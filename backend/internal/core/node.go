@@ -147,9 +147,9 @@ func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects) {
 	case rec.Version < n.rec.Version:
 		return
 	default:
-		left := rec.Left && !n.rec.Left && rec.Epoch >= n.epoch
+		left := rec.Left && !n.rec.Left
 		if rec.Epoch < n.rec.Epoch {
-			rec.Epoch, rec.BootID, rec.Left = n.rec.Epoch, n.rec.BootID, n.rec.Left
+			rec.Epoch, rec.BootID = n.rec.Epoch, n.rec.BootID
 			rec.Capacity, rec.Backend, rec.Runners, rec.Region = n.rec.Capacity, n.rec.Backend, n.rec.Runners, n.rec.Region
 		}
 		n.rec = rec

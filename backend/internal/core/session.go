@@ -7,10 +7,11 @@ import (
 
 // Hello opens a session under the next epoch of the node, and closes the one
 // before. The node gets its welcome, and work, when the session is committed.
-// Epoch 0: nobody told of such a node, nothing was done.
+// Epoch 0: nobody told of such a node, or it has left and must register first;
+// nothing was done.
 func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int64) {
 	n := d.nodes[ev.Node]
-	if n == nil {
+	if n == nil || n.rec.Left {
 		return 0
 	}
 	d.close(n, fleet.CodeConflict, CloseSuperseded, out)

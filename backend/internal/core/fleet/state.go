@@ -50,14 +50,15 @@ func ParseJobState(name string) (JobState, bool) {
 // jobMoves is the job's state machine: which state may follow which.
 var jobMoves = map[JobState][]JobState{
 	JobQueued:    {JobOffered, JobRunning, JobCanceling, JobCanceled, JobFailed, JobExpired, JobDead},
-	JobOffered:   {JobQueued, JobOffered, JobRunning, JobCanceling, JobSucceeded, JobFailed, JobTimedOut, JobDead},
+	JobOffered:   {JobQueued, JobOffered, JobRunning, JobCanceling, JobCanceled, JobSucceeded, JobFailed, JobTimedOut, JobDead},
 	JobRunning:   {JobQueued, JobOffered, JobCanceling, JobSucceeded, JobFailed, JobTimedOut, JobDead},
 	JobCanceling: {JobCanceled},
 }
 
 // MayBecome reports whether the job's state machine allows the step.
 // A queued job becomes running when its lost node returns before another
-// attempt was assigned, and takes a result in the same way through running.
+// attempt was assigned, and takes a result in the same way through running. An
+// offered job is canceled at once while its offer has not gone out.
 func (s JobState) MayBecome(next JobState) bool {
 	for _, n := range jobMoves[s] {
 		if n == next {

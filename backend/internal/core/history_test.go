@@ -1,0 +1,510 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rockpool/backend/internal/core/fleet"
+)
+
+// agent is a node's process as far as the core can see it.
+type agent struct {
+	id    string
+	slots int64
+	boot  int
+	epoch int64
+	open  bool
+	ready bool // had its welcome
+	mail  []Send
+	work  []task
+	spool []handIn
+	begun map[Attempt]bool // started ever, over all boots
+}
+
+type task struct {
+	Attempt
+	started, canceled bool
+}
+
+type handIn struct {
+	Attempt
+	res *fleet.Result
+}
+
+func (w *world) connect(a *agent) {
+	if a.open {
+		return
+	}
+	hello := HelloEvent{Node: a.id, Report: &fleet.NodeReport{
+		BootID: fmt.Sprint(a.boot), Capacity: fleet.Vector{Slots: a.slots}, Runners: []string{"noop"},
+	}, Running: a.running(), Spooled: int64(len(a.spool))}
+	epoch := w.d.Hello(w.now, hello, w.pending)
+	if epoch != 0 {
+		a.epoch, a.open, a.ready, a.mail = epoch, true, false, nil
+	}
+	w.after()
+}
+
+func (a *agent) running() []Running {
+	var list []Running
+	for _, t := range a.work {
+		r := Running{Job: t.Job, Attempt: t.Attempt.Attempt}
+		if t.started {
+			r.Phase, r.Percent = PhaseRunning, 50
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func (w *world) disconnect(a *agent) {
+	if !a.open {
+		return
+	}
+	a.open, a.ready, a.mail = false, false, nil
+	w.d.SessionClosed(w.now, a.id, a.epoch, w.pending)
+	w.after()
+}
+
+// restart ends the process: what ran is lost, or its end is in the spool.
+func (w *world) restart(a *agent) {
+	for _, t := range a.work {
+		if t.started && w.pick("spool the end", 2) == 0 {
+			a.spool = append(a.spool, handIn{t.Attempt, &fleet.Result{Status: fleet.ResultFailed, Cause: fleet.CauseAgentRestarted}})
+		}
+	}
+	a.work = nil
+	a.boot++
+	w.disconnect(a)
+}
+
+// read lets the agent handle its oldest message.
+func (w *world) read(a *agent) {
+	if len(a.mail) == 0 {
+		return
+	}
+	s := a.mail[0]
+	a.mail = a.mail[1:]
+	at := Attempt{Job: s.Job, Attempt: s.Attempt}
+	switch s.Kind {
+	case SendWelcome:
+		a.ready = true
+		a.drop(s.Welcome.Void)
+		w.handIn(a)
+	case SendOffer:
+		w.answer(a, at)
+	case SendStart:
+		w.begin(a, at)
+		w.d.Progress(w.now, a.id, a.epoch, at, 10, w.pending)
+		w.after()
+	case SendVoid:
+		a.drop([]Attempt{at})
+	case SendCancel:
+		a.stop(at)
+	case SendHeartbeatAck:
+		if !s.Ack.OK {
+			w.disconnect(a)
+			return
+		}
+		a.drop(s.Ack.Void)
+		for _, c := range s.Ack.Cancel {
+			c.GraceMs = 0
+			a.stop(c)
+		}
+	case SendResultAck:
+		a.spool = slices.DeleteFunc(a.spool, func(h handIn) bool { return h.Attempt == at })
+	case SendError:
+		a.spool = slices.DeleteFunc(a.spool, func(h handIn) bool { return h.Attempt == at })
+	case SendClose:
+		w.disconnect(a)
+	}
+}
+
+func (w *world) answer(a *agent, at Attempt) {
+	switch choice := w.pick("answer", 10); {
+	case !w.calm && choice == 0: // lost on the way
+	case int64(len(a.work)) >= a.slots || !w.calm && choice == 1:
+		w.d.Decline(w.now, a.id, a.epoch, at, "no", w.pending)
+		w.after()
+	default:
+		a.work = append(a.work, task{Attempt: at})
+		w.d.Accept(w.now, a.id, a.epoch, at, w.pending)
+		w.after()
+	}
+}
+
+func (w *world) begin(a *agent, at Attempt) {
+	for i := range a.work {
+		t := &a.work[i]
+		if t.Attempt != at || t.started {
+			continue
+		}
+		t.started = true
+		if a.begun == nil {
+			a.begun = map[Attempt]bool{}
+		}
+		if a.begun[at] {
+			w.fail("%v started twice on %s", at, a.id)
+		}
+		a.begun[at] = true
+	}
+}
+
+func (a *agent) drop(list []Attempt) {
+	a.work = slices.DeleteFunc(a.work, func(t task) bool { return slices.Contains(list, t.Attempt) })
+}
+
+func (a *agent) stop(at Attempt) {
+	at.GraceMs = 0
+	for i := range a.work {
+		if a.work[i].Attempt == at {
+			a.work[i].canceled = true
+		}
+	}
+}
+
+// work ends the agent's oldest task that can end.
+func (w *world) work(a *agent) {
+	for i, t := range a.work {
+		if !t.started && !t.canceled {
+			continue
+		}
+		res := &fleet.Result{Status: fleet.ResultSucceeded}
+		switch choice := w.pick("result", 8); {
+		case t.canceled:
+			res.Status = fleet.ResultCanceled
+		case choice == 0 && !w.calm:
+			res.Status, res.Cause = fleet.ResultFailed, fleet.CauseStartFailed
+		case choice == 1:
+			res.Status, res.Cause = fleet.ResultFailed, fleet.CauseExitCode
+		case choice == 2:
+			res.Status = fleet.ResultTimedOut
+		}
+		res.Digest[0], res.Digest[1] = byte(t.Attempt.Attempt), t.Job[15]
+		a.work = slices.Delete(a.work, i, i+1)
+		a.spool = append(a.spool, handIn{t.Attempt, res})
+		w.handIn(a)
+		return
+	}
+}
+
+// handIn sends all that is in the spool.
+func (w *world) handIn(a *agent) {
+	if !a.ready {
+		return
+	}
+	for _, h := range slices.Clone(a.spool) {
+		w.d.Result(w.now, a.id, a.epoch, h.Attempt, h.res, w.pending)
+		w.after()
+	}
+}
+
+func (w *world) heartbeat(a *agent) {
+	if !a.open || !a.ready {
+		return
+	}
+	healthy := w.calm || w.pick("healthy", 8) > 0
+	w.d.Heartbeat(w.now, a.id, a.epoch, HeartbeatEvent{
+		Accepting: true, Healthy: healthy, Running: a.running(), Spooled: int64(len(a.spool)),
+	}, w.pending)
+	w.after()
+}
+
+// change alters the store now; the core hears of it later.
+func (w *world) change() {
+	s := w.store
+	switch w.pick("change", 6) {
+	case 0, 1:
+		n := s.nodes[w.agents[w.pick("node", len(w.agents))].id]
+		n.rec.Pool = s.pools[w.pick("pool", len(s.pools))].ID
+		w.hear(n)
+	case 2:
+		n := s.nodes[w.agents[w.pick("node", len(w.agents))].id]
+		kinds := []fleet.HoldKind{fleet.HoldCordon, fleet.HoldDrain, fleet.HoldQuarantine, fleet.HoldAuto}
+		n.rec.Holds = nil
+		if w.pick("hold", 2) == 0 {
+			n.rec.Holds = []fleet.Hold{{Kind: kinds[w.pick("kind", len(kinds))]}}
+		}
+		w.hear(n)
+	case 3:
+		a := &s.apps[w.pick("app", len(s.apps))]
+		a.Bindings = nil
+		if w.pick("bind", 2) == 0 {
+			a.Bindings = []fleet.Binding{{
+				Pools:         []string{s.pools[w.pick("pool", len(s.pools))].ID, s.pools[w.pick("pool", len(s.pools))].ID},
+				AllowFallback: w.pick("fallback", 2) == 0,
+			}}
+		}
+		app := *a
+		w.admin = append(w.admin, func() { w.d.PutApp(w.now, app, w.pending) })
+	case 4:
+		p := &s.pools[w.pick("pool", len(s.pools))]
+		p.State = []fleet.PoolState{fleet.PoolActive, fleet.PoolDrains, fleet.PoolIsClosed}[w.pick("state", 3)]
+		pool := *p
+		w.admin = append(w.admin, func() { w.d.PutPool(w.now, pool, w.pending) })
+	case 5: // a node that left registers again
+		for _, a := range w.agents {
+			if n := s.nodes[a.id]; n.rec.Left {
+				n.rec.Left = false
+				w.hear(n)
+				return
+			}
+		}
+	}
+}
+
+func (w *world) hear(n *modelNode) {
+	n.rec.Version++
+	rec := n.rec
+	rec.Holds = slices.Clone(rec.Holds)
+	w.admin = append(w.admin, func() { w.d.PutNode(w.now, rec, w.pending) })
+}
+
+func (w *world) listen() {
+	if len(w.admin) > 0 {
+		tell := w.admin[0]
+		w.admin = w.admin[1:]
+		tell()
+		w.after()
+	}
+}
+
+// step lets one thing happen.
+func (w *world) step() {
+	a := w.agents[w.pick("agent", len(w.agents))]
+	choice := w.pick("what", 100)
+	if w.record {
+		w.note("step", choice)
+	}
+	switch {
+	case choice < 10:
+		w.submitAny()
+	case choice < 25:
+		w.start()
+	case choice < 45:
+		w.finish([]int{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2}[w.pick("commit", 12)])
+	case choice < 52:
+		w.connect(a)
+	case choice < 54:
+		w.disconnect(a)
+	case choice < 55:
+		w.restart(a)
+	case choice < 72:
+		w.read(a)
+	case choice < 80:
+		w.work(a)
+	case choice < 86:
+		w.heartbeat(a)
+	case choice < 92:
+		w.pass([]fleet.Time{10, 400, 1500, 3000, 6000, 26_000, 31_000, 95_000}[w.pick("pass", 8)])
+	case choice < 93:
+		w.forge(a)
+	case choice < 95:
+		if len(w.jobs) > 0 {
+			w.d.Cancel(w.now, w.jobs[w.pick("job", len(w.jobs))].ID, "u:1", 1000, w.pending)
+			w.after()
+		}
+	case choice < 97:
+		w.change()
+	case choice < 99:
+		w.listen()
+	default:
+		w.depart(a)
+	}
+}
+
+func (w *world) submitAny() {
+	spec := w.spec(w.store.apps[w.pick("app", len(w.store.apps))].ID, int64(1+w.pick("slots", 2)))
+	spec.Priority = int32(w.pick("priority", 3))
+	spec.MaxAttempts = int32(1 + w.pick("attempts", 4))
+	if w.pick("lost", 4) == 0 {
+		spec.OnNodeLost = fleet.OnLostFail
+	}
+	if w.pick("exhausted", 4) == 0 {
+		spec.WhenExhausted = fleet.WhenExhaustedFail
+	}
+	key := ""
+	if w.pick("key", 4) == 0 {
+		key = fmt.Sprint("key-", w.pick("which", 3))
+	}
+	w.submit(spec, key)
+}
+
+// depart is a goodbye for good, or an operator's order.
+func (w *world) depart(a *agent) {
+	if a.open && a.ready && w.pick("leave", 2) == 0 {
+		w.d.Goodbye(w.now, a.id, a.epoch, GoodbyeLeft, w.pending)
+		a.open, a.ready, a.mail, a.work = false, false, nil, nil
+		w.after()
+		return
+	}
+	n := w.store.nodes[a.id]
+	if n.rec.Left {
+		return
+	}
+	n.rec.Left = true
+	w.hear(n)
+	if w.pick("revoke", 2) == 0 {
+		w.admin[len(w.admin)-1] = func() { w.d.RevokeNode(w.now, a.id, "lost its disk", w.pending) }
+	}
+}
+
+// forge lets a node speak of an attempt that is not its own, or not any more.
+func (w *world) forge(a *agent) {
+	if len(w.jobs) == 0 || !a.ready {
+		return
+	}
+	id := w.jobs[w.pick("job", len(w.jobs))].ID
+	at := Attempt{Job: id, Attempt: int32(w.pick("attempt", 4))}
+	j := w.d.jobs[id]
+	if j != nil && j.row.Node == a.id && j.row.Attempt == at.Attempt {
+		return
+	}
+	var before JobRow
+	if j != nil {
+		before = j.row
+	}
+	switch w.pick("forge", 4) {
+	case 0:
+		w.d.Result(w.now, a.id, a.epoch, at, &fleet.Result{}, w.pending)
+	case 1:
+		w.d.Accept(w.now, a.id, a.epoch, at, w.pending)
+	case 2:
+		w.d.Decline(w.now, a.id, a.epoch, at, "", w.pending)
+	case 3:
+		w.d.Progress(w.now, a.id, a.epoch, at, 99, w.pending)
+	}
+	// Any frame renews a lease, and so may place what waits; nothing else moves.
+	if j != nil && before.State != fleet.JobQueued && j.row != before {
+		w.fail("%s forged %v: %+v became %+v", a.id, at, before, j.row)
+	}
+	w.after()
+}
+
+// heal ends all faults and lets the world come to rest.
+func (w *world) heal() {
+	w.calm = true
+	for len(w.admin) > 0 {
+		w.listen()
+	}
+	for i := range w.store.pools {
+		w.store.pools[i].State = fleet.PoolActive
+		w.d.PutPool(w.now, w.store.pools[i], w.pending)
+		w.after()
+	}
+	for i := range w.store.apps {
+		a := &w.store.apps[i]
+		a.Bindings = []fleet.Binding{{Pools: []string{fleet.PoolDefault}}}
+		w.d.PutApp(w.now, *a, w.pending)
+		w.after()
+	}
+	for i, a := range w.agents {
+		a.slots = 2
+		n := w.store.nodes[a.id]
+		n.rec.Holds, n.rec.Left = nil, false
+		if i%2 == 0 {
+			n.rec.Pool = fleet.PoolDefault
+		}
+		w.hear(n)
+		w.listen()
+		w.disconnect(a)
+	}
+	for range 300 {
+		w.start()
+		w.finish(0)
+		for _, a := range w.agents {
+			w.connect(a)
+			for len(a.mail) > 0 {
+				w.read(a)
+			}
+			w.work(a)
+			w.heartbeat(a)
+		}
+		w.pass(1000)
+		if w.d.Totals().Jobs == 0 && !w.pending.Durable() && w.inFlight == nil {
+			break
+		}
+	}
+	w.atRest()
+}
+
+func (w *world) atRest() {
+	if t := w.d.Totals(); t != (Totals{}) {
+		for _, spec := range w.jobs {
+			if j := w.d.jobs[spec.ID]; j != nil {
+				w.fail("at rest %+v: %s is %v (%s), stage %d, decision %+v", t, spec.ID, j.row.State, j.row.Cause, j.stage, j.row.Decision)
+			}
+		}
+	}
+	for id, n := range w.store.nodes {
+		if n.reserved != 0 {
+			w.fail("%s leaks %d slots", id, n.reserved)
+		}
+	}
+	for _, id := range w.store.order {
+		if j := w.store.jobs[id]; !j.row.State.Terminal() {
+			w.fail("%s is %v at rest", id, j.row.State)
+		}
+	}
+	for _, a := range w.agents {
+		if len(a.spool) > 0 || len(a.work) > 0 {
+			w.fail("%s keeps %+v and %+v", a.id, a.spool, a.work)
+		}
+	}
+}
+
+func TestHistory_InvariantsHoldAfterEveryEvent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(func(name string, n int) int { return rapid.IntRange(0, n-1).Draw(t, name) }, t.Fatalf)
+		w.found(6)
+		for range rapid.IntRange(1, 150).Draw(t, "steps") {
+			w.step()
+		}
+		w.heal()
+	})
+}
+
+func seeded(t *testing.T, seed uint64, steps int, record bool) *world {
+	r := rand.New(rand.NewPCG(seed, 1))
+	w := newWorld(func(_ string, n int) int { return r.IntN(n) }, func(format string, args ...any) {
+		t.Helper()
+		t.Fatalf("seed %d: "+format, append([]any{seed}, args...)...)
+	})
+	w.record = record
+	w.found(8)
+	for range steps {
+		w.step()
+	}
+	w.heal()
+	return w
+}
+
+func TestHistory_LongSeeds(t *testing.T) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
+		w := seeded(t, seed, 1500, false)
+		if len(w.store.order) < 50 {
+			t.Fatalf("seed %d: only %d jobs", seed, len(w.store.order))
+		}
+	}
+}
+
+func TestHistory_SameHistorySameEffects(t *testing.T) {
+	for seed := range uint64(5) {
+		one, two := seeded(t, seed, 800, true), seeded(t, seed, 800, true)
+		if one.hash() != two.hash() {
+			for i := range one.trace {
+				if one.trace[i] != two.trace[i] {
+					t.Fatalf("seed %d differs at %d:\n%s\n%s", seed, i, one.trace[i], two.trace[i])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,659 @@
+package core
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/schedule"
+	"rockpool/shared/ids"
+)
+
+// world is a fleet around one Dispatch: a driver with one batch in flight, a
+// store that checks like the real one, and agents. Everything that happens in
+// it is chosen by pick, so that rapid or a seed can play any history.
+type world struct {
+	d    *Dispatch
+	now  fleet.Time
+	pick func(name string, n int) int
+	fail func(format string, args ...any)
+
+	pending  *Effects
+	inFlight *Effects
+	store    *modelStore
+	agents   []*agent
+	admin    []func() // store's changes that the core has not heard of
+	users    int
+	jobs     []*fleet.JobSpec
+	acks     map[ids.JobID]int // verdict stored
+	trace    []string          // when recording
+	record   bool
+	calm     bool // faults are over
+}
+
+var testConfig = Config{
+	Heartbeat: 10_000, Suspect: 25_000, Lost: 90_000, OfferTimeout: 5_000,
+	CancelSlack: 30_000, DefaultGrace: 10_000, AvoidFor: 30_000,
+}
+
+func newWorld(pick func(string, int) int, fail func(string, ...any)) *world {
+	w := &world{
+		d: New(testConfig), now: 1000, pick: pick, fail: fail, pending: &Effects{}, users: 3,
+		store: newModelStore(fail), acks: map[ids.JobID]int{},
+	}
+	return w
+}
+
+// found sets the fleet up in the store and loads it.
+func (w *world) found(nodes int) {
+	s := w.store
+	for _, id := range []string{fleet.PoolDefault, fleet.PoolUnassigned, "pool-1", "pool-2", "pool-3", "canary"} {
+		s.pools = append(s.pools, fleet.Pool{ID: id, State: fleet.PoolActive})
+	}
+	s.apps = []fleet.App{
+		{ID: "a1", Owner: 1}, {ID: "a2", Owner: 2}, {ID: "a0"},
+		{ID: "bound", Owner: 3, Bindings: []fleet.Binding{{Pools: []string{"pool-1", "pool-2"}, AllowFallback: true}}},
+	}
+	for i := range nodes {
+		pools := []string{"pool-1", "pool-1", "pool-2", fleet.PoolDefault}
+		rec := fleet.NodeRecord{
+			ID: fmt.Sprintf("n%02d", i), Owner: int64(i % 3), Pool: pools[i%len(pools)], Role: "worker", Version: 1,
+			Capacity: fleet.Vector{Slots: int64(1 + i%3)}, Runners: []string{"noop"},
+		}
+		s.nodes[rec.ID] = &modelNode{rec: rec}
+		w.agents = append(w.agents, &agent{id: rec.ID, slots: rec.Capacity.Slots})
+	}
+	w.d.Load(w.now, s.snapshot())
+	w.after()
+}
+
+// after is what the driver does when an event was applied: send, tick, reload.
+func (w *world) after() {
+	for round := 0; ; round++ {
+		if round > 10_000 {
+			w.fail("the core never comes to rest: next %d at %d", w.d.Next(), w.now)
+		}
+		w.deliver()
+		if w.pending.Reload {
+			w.reload()
+			continue
+		}
+		if w.d.Next() > w.now {
+			break
+		}
+		w.d.Tick(w.now, w.pending)
+	}
+	w.check()
+}
+
+func (w *world) deliver() {
+	for _, s := range w.pending.Sends {
+		w.note("send", s)
+		w.judgeSend(&s)
+		if a := w.agent(s.Node); a != nil && a.open && a.epoch == s.Epoch {
+			a.mail = append(a.mail, s)
+		}
+	}
+	w.pending.Sends = w.pending.Sends[:0]
+	recalls := w.pending.Recalls
+	w.pending.Recalls = nil
+	for _, r := range recalls {
+		w.d.Recalled(w.now, r, w.store.recall(r), w.pending)
+	}
+	if len(recalls) > 0 {
+		w.deliver()
+	}
+}
+
+func (w *world) note(kind string, v any) {
+	if w.record {
+		text, err := json.Marshal(v)
+		if err != nil {
+			w.fail("record: %v", err)
+		}
+		w.trace = append(w.trace, fmt.Sprintf("%d %s %s", w.now, kind, text))
+	}
+}
+
+// judgeSend checks what may be said, and when.
+func (w *world) judgeSend(s *Send) {
+	row := w.store.jobs[s.Job]
+	switch s.Kind {
+	case SendOffer:
+		n := w.d.nodes[s.Node]
+		if row == nil || row.row.State != fleet.JobOffered || row.row.Attempt != s.Attempt || row.row.Node != s.Node {
+			w.fail("offer of an assignment that is not committed: %+v, row %+v", s, row)
+		}
+		if !n.ready() || len(n.rec.Holds) > 0 || n.rec.Pool != row.row.Pool {
+			w.fail("offer to a node that may not get work: %+v", n.rec)
+		}
+	case SendStart:
+		if row == nil || row.row.State != fleet.JobOffered || row.row.Attempt != s.Attempt || row.row.Node != s.Node {
+			w.fail("start of an attempt that the database does not have: %+v, row %+v", s, row)
+		}
+	case SendResultAck:
+		if s.Verdict != VerdictStored {
+			return
+		}
+		w.acks[s.Job]++
+		if w.acks[s.Job] > 1 {
+			w.fail("two results of %s acknowledged as stored", s.Job)
+		}
+		if row == nil || !row.hasResult {
+			w.fail("acknowledged a result that is not stored: %+v", s)
+		}
+	}
+}
+
+// tick lets time pass, with a Tick whenever the core asks for one.
+func (w *world) pass(ms fleet.Time) {
+	end := w.now + ms
+	for w.now < end {
+		w.now = min(end, max(w.now, w.d.Next()))
+		w.after()
+	}
+}
+
+// start hands the gathered batch to the store, if it is idle.
+func (w *world) start() {
+	if w.inFlight == nil && w.pending.Durable() {
+		w.inFlight, w.pending = w.pending, &Effects{}
+		w.note("commit", w.inFlight)
+	}
+}
+
+// finish ends the transaction under way: 0 committed, 1 failed, 2 nobody knows
+// (and it was committed).
+func (w *world) finish(outcome int) {
+	b := w.inFlight
+	if b == nil {
+		return
+	}
+	w.inFlight = nil
+	if outcome == 1 {
+		w.reload()
+		w.after()
+		return
+	}
+	refused := w.store.commit(b)
+	if outcome == 2 {
+		w.reload()
+	} else {
+		w.d.Committed(w.now, b, refused, w.pending)
+	}
+	w.after()
+}
+
+// reload is the driver's: what gathered is dropped, the one in flight ends.
+func (w *world) reload() {
+	w.pending = &Effects{}
+	if w.inFlight != nil {
+		w.store.commit(w.inFlight)
+		w.inFlight = nil
+	}
+	w.d.Load(w.now, w.store.snapshot())
+}
+
+func (w *world) agent(id string) *agent {
+	for _, a := range w.agents {
+		if a.id == id {
+			return a
+		}
+	}
+	return nil
+}
+
+func (w *world) submit(spec *fleet.JobSpec, key string) {
+	w.jobs = append(w.jobs, spec)
+	w.d.Submit(w.now, JobInsert{Spec: spec, IdempotencyKey: key}, w.pending)
+	w.after()
+}
+
+// spec makes a job's spec under the next id.
+func (w *world) spec(app string, slots int64) *fleet.JobSpec {
+	n := len(w.jobs) + 1
+	var id ids.JobID
+	id[0], id[14], id[15] = 1, byte(n>>8), byte(n)
+	return &fleet.JobSpec{
+		ID: id, App: app, Role: "worker", Runner: "noop", Priority: fleet.DefaultPriority, MaxAttempts: 3,
+		Demands: fleet.Vector{Slots: slots}, OnNodeLost: fleet.OnLostRequeue, WhenExhausted: fleet.WhenExhaustedWait,
+	}
+}
+
+// check holds after every event.
+func (w *world) check() {
+	held := 0
+	for _, n := range w.d.order {
+		var sum int64
+		for _, j := range n.jobs {
+			sum += j.spec.Demands.Slots
+			if j.held != n || j.row.State.Terminal() || j.row.State == fleet.JobQueued {
+				w.fail("%s holds %s in state %v", n.rec.ID, j.spec.ID, j.row.State)
+			}
+		}
+		if got := n.slot.Reserved().Slots; got != sum || sum < 0 {
+			w.fail("%s: reserved %d, its jobs hold %d", n.rec.ID, got, sum)
+		}
+		held += len(n.jobs)
+	}
+	waiting := 0
+	for _, spec := range w.jobs {
+		if j := w.d.jobs[spec.ID]; j != nil {
+			w.checkJob(j)
+			if j.wait.Waiting() {
+				waiting++
+			}
+		}
+	}
+	if t := w.d.Totals(); t.Held != held || t.Waiting != waiting {
+		w.fail("totals %+v, but %d held, %d waiting", t, held, waiting)
+	}
+	w.checkEntries(w.pending)
+}
+
+func (w *world) checkJob(j *job) {
+	if (j.row.State == fleet.JobQueued) != j.wait.Waiting() {
+		w.fail("%s is %v but waiting is %v", j.spec.ID, j.row.State, j.wait.Waiting())
+	}
+	if (j.row.State == fleet.JobOffered || j.row.State == fleet.JobCanceling) != (j.held != nil) && w.d.nodes[j.row.Node] != nil {
+		w.fail("%s is %v and holds %v", j.spec.ID, j.row.State, j.held)
+	}
+	want, tie, tallies := w.oracle(j.spec, j.avoid)
+	got := w.d.decide(w.now, w.d.routeOf(j.spec), &j.wait.Request, j.avoid)
+	if got != want || got != nil && w.d.scratch.TieBreak != tie {
+		w.fail("the index chose %v, the scan %v", got, want)
+	}
+	if !slices.Equal(w.d.scratch.Pools, tallies) {
+		w.fail("the index counted %+v, the scan %+v", w.d.scratch.Pools, tallies)
+	}
+	for _, t := range tallies {
+		sum := t.Candidates
+		for _, n := range t.Rejected {
+			sum += n
+		}
+		if sum != t.Nodes {
+			w.fail("reasons do not add up: %+v", t)
+		}
+	}
+	if j.wait.Waiting() && want != nil {
+		w.fail("%s waits although %s could take it", j.spec.ID, want.rec.ID)
+	}
+}
+
+// oracle decides by a plain scan over all nodes, by the text of the rules.
+func (w *world) oracle(spec *fleet.JobSpec, avoid []schedule.Exclusion) (best *node, tie bool, tallies []fleet.Tally) {
+	for _, pool := range w.allowed(spec) {
+		t := fleet.Tally{Pool: pool}
+		for _, n := range w.d.order {
+			if n.rec.Pool != pool {
+				continue
+			}
+			t.Nodes++
+			if reason := w.reason(n, spec, avoid); reason != fleet.NumReasons {
+				t.Rejected[reason]++
+				continue
+			}
+			t.Candidates++
+			switch {
+			case best == nil || n.slot.FreeSlots() > best.slot.FreeSlots():
+				best, tie = n, false
+			case n.slot.FreeSlots() == best.slot.FreeSlots():
+				tie = true
+			}
+		}
+		tallies = append(tallies, t)
+		if best != nil {
+			return best, tie, tallies
+		}
+	}
+	return nil, false, tallies
+}
+
+func (w *world) reason(n *node, spec *fleet.JobSpec, avoid []schedule.Exclusion) fleet.Reason {
+	hold := func(kind fleet.HoldKind) bool {
+		return slices.ContainsFunc(n.rec.Holds, func(h fleet.Hold) bool { return h.Kind == kind })
+	}
+	state := fleet.PoolActive
+	if p := w.d.pools[n.rec.Pool]; p != nil {
+		state = p.State
+	}
+	reserved := int64(0)
+	for _, j := range n.jobs {
+		reserved += j.spec.Demands.Slots
+	}
+	for _, c := range []struct {
+		applies bool
+		reason  fleet.Reason
+	}{
+		{state == fleet.PoolIsClosed, fleet.PoolDisabled}, {state == fleet.PoolDrains, fleet.PoolDraining},
+		{n.rec.Role != spec.Role, fleet.WrongRole},
+		{n.lease.State != fleet.LeaseReady || !n.open || n.pending != nil, fleet.LeaseNotReady},
+		{!n.healthy || !n.accepting, fleet.Unhealthy},
+		{hold(fleet.HoldQuarantine), fleet.Quarantine}, {hold(fleet.HoldDrain), fleet.Draining},
+		{hold(fleet.HoldCordon), fleet.Cordoned}, {hold(fleet.HoldAuto), fleet.AutoHold},
+		{!slices.Contains(n.rec.Runners, spec.Runner), fleet.NoRunner},
+		{spec.Backend != "" && spec.Backend != n.rec.Backend, fleet.WrongBackend},
+		{spec.Region != "" && spec.Region != n.rec.Region, fleet.WrongRegion},
+		{slices.ContainsFunc(avoid, func(e schedule.Exclusion) bool { return e.Node == &n.slot }), fleet.Excluded},
+		{n.rec.Capacity.Slots-reserved < spec.Demands.Slots, fleet.NoSlots},
+	} {
+		if c.applies {
+			return c.reason
+		}
+	}
+	return fleet.NumReasons
+}
+
+// allowed lists the pools of design's resolution, once more and differently.
+func (w *world) allowed(spec *fleet.JobSpec) []string {
+	app := w.d.apps[spec.App]
+	for _, role := range []string{spec.Role, ""} {
+		for _, b := range app.Bindings {
+			if b.Role != role {
+				continue
+			}
+			pools := slices.Compact(slices.DeleteFunc(slices.Clone(b.Pools), func(p string) bool { return p == fleet.PoolUnassigned }))
+			if b.AllowFallback && !slices.Contains(pools, fleet.PoolDefault) {
+				pools = append(pools, fleet.PoolDefault)
+			}
+			return pools
+		}
+	}
+	if app.Owner == 0 {
+		return []string{fleet.PoolDefault}
+	}
+	pools := []string{fleet.OwnerPool(app.Owner)}
+	for _, n := range w.d.order {
+		if n.rec.Owner == app.Owner && n.lease.State != fleet.LeaseLeft && n.rec.Pool != fleet.PoolUnassigned {
+			return pools
+		}
+	}
+	return append(pools, fleet.PoolDefault)
+}
+
+// checkEntries looks at the batch that gathers: one entry a job, and each new
+// assignment inside its pools, with a record when it is a fallback.
+func (w *world) checkEntries(e *Effects) {
+	seen := map[ids.JobID]bool{}
+	row := func(id ids.JobID, r *JobRow) {
+		if seen[id] {
+			w.fail("%s has two entries in one batch", id)
+		}
+		seen[id] = true
+		if r.State == fleet.JobRunning {
+			w.fail("running is never stored: %s", id)
+		}
+	}
+	for i := range e.Inserts {
+		row(e.Inserts[i].Spec.ID, &e.Inserts[i].Row)
+	}
+	for i := range e.Updates {
+		row(e.Updates[i].Job, &e.Updates[i].Row)
+	}
+	for _, r := range e.Reservations {
+		j := w.d.jobs[r.Job]
+		if !seen[r.Job] || j == nil {
+			w.fail("a reservation without its job's row: %+v", r)
+		}
+		if r.Release || r.Adopt {
+			continue
+		}
+		dec := j.row.Decision
+		if j.row.State == fleet.JobOffered && (dec.Node != r.Node || r.Pool != dec.Pools[len(dec.Pools)-1].Pool) {
+			w.fail("assigned to %s in %s, decided %+v", r.Node, r.Pool, dec)
+		}
+		records := 0
+		for _, f := range e.Fallbacks {
+			if f.Job == r.Job && f.Attempt == j.row.Attempt {
+				records++
+			}
+		}
+		if (records == 1) != j.row.Fallback || records > 1 {
+			w.fail("%d fallback records, fallback %v", records, j.row.Fallback)
+		}
+	}
+}
+
+func (w *world) hash() uint64 {
+	h := fnv.New64a()
+	for _, line := range w.trace {
+		h.Write([]byte(line))
+	}
+	return h.Sum64()
+}
+
+// modelStore is the database: it takes a batch as the SQL does.
+type modelStore struct {
+	fail     func(string, ...any)
+	pools    []fleet.Pool
+	apps     []fleet.App
+	nodes    map[string]*modelNode
+	jobs     map[ids.JobID]*modelJob
+	order    []ids.JobID
+	attempts map[Attempt]AttemptRow
+	keys     map[string]bool
+}
+
+type modelNode struct {
+	rec      fleet.NodeRecord
+	reserved int64
+}
+
+type modelJob struct {
+	spec      *fleet.JobSpec
+	row       JobRow
+	at        fleet.Time
+	held      string
+	hasResult bool
+	digest    [32]byte
+}
+
+func newModelStore(fail func(string, ...any)) *modelStore {
+	return &modelStore{
+		fail: fail, nodes: map[string]*modelNode{}, jobs: map[ids.JobID]*modelJob{},
+		attempts: map[Attempt]AttemptRow{}, keys: map[string]bool{},
+	}
+}
+
+func (s *modelStore) snapshot() *Snapshot {
+	snap := &Snapshot{Epoch: 7, Pools: slices.Clone(s.pools), Apps: slices.Clone(s.apps)}
+	for _, n := range s.nodes {
+		snap.Nodes = append(snap.Nodes, n.rec)
+	}
+	slices.SortFunc(snap.Nodes, func(a, b fleet.NodeRecord) int { return cmp.Compare(a.ID, b.ID) })
+	for _, id := range s.order {
+		if j := s.jobs[id]; !j.row.State.Terminal() {
+			snap.Jobs = append(snap.Jobs, OpenJob{Spec: j.spec, Row: j.row, SubmittedAt: j.at})
+		}
+	}
+	return snap
+}
+
+// commit takes the batch and gives what it left out: jobs whole.
+func (s *modelStore) commit(e *Effects) []Refusal {
+	var refused []Refusal
+	out := func(id ids.JobID) bool {
+		return slices.ContainsFunc(refused, func(r Refusal) bool { return r.Node == "" && r.Job == id })
+	}
+	for i := range e.Inserts {
+		in := &e.Inserts[i]
+		if s.jobs[in.Spec.ID] != nil {
+			s.fail("%s inserted twice", in.Spec.ID)
+		}
+		if in.IdempotencyKey != "" && s.keys[in.IdempotencyKey] {
+			refused = append(refused, Refusal{Job: in.Spec.ID, Why: RefusedIdempotency})
+		}
+	}
+	for i := range e.Updates {
+		u := &e.Updates[i]
+		if j := s.jobs[u.Job]; j == nil || j.row.State != u.FromState || j.row.Attempt != u.FromAttempt {
+			s.fail("a stale update although nothing else writes: %+v, row %+v", u, j)
+			refused = append(refused, Refusal{Job: u.Job, Why: RefusedStale})
+		}
+	}
+	for {
+		more := s.overfull(e, out)
+		if len(more) == 0 {
+			break
+		}
+		refused = append(refused, more...)
+	}
+	for _, w := range e.Sessions {
+		if !s.session(w) {
+			refused = append(refused, Refusal{Node: w.Node, Why: RefusedStale})
+		}
+	}
+	s.apply(e, out)
+	return refused
+}
+
+// overfull gives the assignments that some node can't take.
+func (s *modelStore) overfull(e *Effects, out func(ids.JobID) bool) (refused []Refusal) {
+	sum := map[string]int64{}
+	for _, r := range e.Reservations {
+		if !out(r.Job) && r.Release {
+			sum[r.Node] -= r.Demand.Slots
+		} else if !out(r.Job) {
+			sum[r.Node] += r.Demand.Slots
+		}
+	}
+	for _, r := range e.Reservations {
+		if r.Release || out(r.Job) {
+			continue
+		}
+		n := s.nodes[r.Node]
+		outside := !r.Adopt && (n.rec.Pool != r.Pool || len(n.rec.Holds) > 0)
+		if outside || n.rec.Left || n.reserved+sum[r.Node] > n.rec.Capacity.Slots {
+			refused = append(refused, Refusal{Job: r.Job, Why: RefusedAssignment})
+		}
+	}
+	return refused
+}
+
+func (s *modelStore) session(w SessionWrite) bool {
+	n := s.nodes[w.Node]
+	if w.Left {
+		if !n.rec.Left {
+			n.rec.Left, n.rec.Version = true, n.rec.Version+1
+		}
+		return true
+	}
+	if n.rec.Epoch >= w.Epoch || n.rec.Left {
+		return false
+	}
+	n.rec.Epoch, n.rec.BootID, n.rec.Capacity, n.rec.Runners = w.Epoch, w.Report.BootID, w.Report.Capacity, w.Report.Runners
+	return true
+}
+
+func (s *modelStore) apply(e *Effects, out func(ids.JobID) bool) {
+	for _, r := range e.Reservations {
+		if r.Release && !out(r.Job) {
+			j := s.jobs[r.Job]
+			if j == nil || j.held != r.Node {
+				s.fail("release of what is not held: %+v, row %+v", r, j)
+			}
+			j.held = ""
+			s.nodes[r.Node].reserved -= r.Demand.Slots
+		}
+	}
+	for i := range e.Inserts {
+		in := &e.Inserts[i]
+		if out(in.Spec.ID) {
+			continue
+		}
+		s.jobs[in.Spec.ID] = &modelJob{spec: in.Spec, row: in.Row, at: in.At}
+		s.order = append(s.order, in.Spec.ID)
+		if in.IdempotencyKey != "" {
+			s.keys[in.IdempotencyKey] = true
+		}
+	}
+	for i := range e.Updates {
+		if !out(e.Updates[i].Job) {
+			s.update(&e.Updates[i])
+		}
+	}
+	for _, a := range e.Attempts {
+		key := Attempt{Job: a.Job, Attempt: a.Attempt}
+		if out(a.Job) {
+			continue
+		}
+		if _, there := s.attempts[key]; there || a.Attempt >= s.jobs[a.Job].row.Attempt || a.Outcome == fleet.AttemptOpen {
+			s.fail("a superseded attempt that is none: %+v", a)
+		}
+		s.attempts[key] = a
+	}
+	for _, r := range e.Reservations {
+		if r.Release || out(r.Job) {
+			continue
+		}
+		j, n := s.jobs[r.Job], s.nodes[r.Node]
+		if j.held != "" || j.row.Node != r.Node && !j.row.State.Terminal() {
+			s.fail("assigned %+v, but the row is %+v and %q holds", r, j.row, j.held)
+		}
+		j.held = r.Node
+		n.reserved += r.Demand.Slots
+	}
+	for _, f := range e.Fallbacks {
+		if !out(f.Job) && s.jobs[f.Job].row.Attempt != f.Attempt {
+			s.fail("a fallback record of no assignment: %+v", f)
+		}
+	}
+	s.checkHeld()
+}
+
+func (s *modelStore) update(u *JobUpdate) {
+	j := s.jobs[u.Job]
+	if j.row.State.Terminal() || u.Row.Attempt < j.row.Attempt || u.Row.Counted > u.Row.Attempt || u.Row.Counted < 0 {
+		s.fail("an update that may not be: %+v to %+v", j.row, u.Row)
+	}
+	// A waiting job takes its orphan's result through running, in one write.
+	through := j.row.State.MayBecome(fleet.JobRunning) && fleet.JobRunning.MayBecome(u.Row.State)
+	if !j.row.State.MayBecome(u.Row.State) && !through && j.row.State != u.Row.State {
+		s.fail("%v may not become %v", j.row.State, u.Row.State)
+	}
+	j.row = u.Row
+	if u.Result != nil {
+		if j.hasResult || !u.Row.State.Terminal() {
+			s.fail("a second result of %s", u.Job)
+		}
+		j.hasResult, j.digest = true, u.Result.Digest
+	}
+}
+
+func (s *modelStore) checkHeld() {
+	sum := map[string]int64{}
+	for _, j := range s.jobs {
+		if j.held == "" {
+			continue
+		}
+		if j.row.State != fleet.JobOffered && j.row.State != fleet.JobCanceling {
+			s.fail("%s is %v and holds %s", j.spec.ID, j.row.State, j.held)
+		}
+		sum[j.held] += j.spec.Demands.Slots
+	}
+	for id, n := range s.nodes {
+		if n.reserved != sum[id] {
+			s.fail("%s: %d reserved, its jobs hold %d", id, n.reserved, sum[id])
+		}
+	}
+}
+
+func (s *modelStore) recall(r Recall) RecalledRow {
+	j := s.jobs[r.Job]
+	if j == nil {
+		return RecalledRow{}
+	}
+	row := RecalledRow{
+		Found: true, State: j.row.State, Attempt: j.row.Attempt, Node: j.row.Node,
+		HasResult: j.hasResult, ResultDigest: j.digest,
+	}
+	if r.Attempt == j.row.Attempt {
+		row.AttemptNode = j.row.Node
+	} else {
+		row.AttemptNode = s.attempts[Attempt{Job: r.Job, Attempt: r.Attempt}].Node
+	}
+	return row
+}
