@@ -29,7 +29,7 @@ func decode(raw []byte, out any) error {
 		return jsonError(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return badRequest("the body holds more than one JSON document")
+		return badRequest("something stands behind the JSON document")
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func checkKeys(raw []byte, out any) error {
 		return jsonError(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return badRequest("the body holds more than one JSON document")
+		return badRequest("something stands behind the JSON document")
 	}
 	if len(w.unknown) > 0 {
 		return badRequest("unknown key %s", strings.Join(w.unknown, ", "))

@@ -172,8 +172,10 @@ func (g *documentWriter) responses(op *openapi3.Operation, r *Route) error {
 		return err
 	}
 	for _, status := range failures(r) {
-		response := openapi3.NewResponse().WithDescription(http.StatusText(status)).
-			WithContent(openapi3.NewContentWithSchemaRef(problem, []string{rest.ProblemType}))
+		response := openapi3.NewResponse().WithDescription(http.StatusText(status))
+		if !r.Delegated {
+			response.WithContent(openapi3.NewContentWithSchemaRef(problem, []string{rest.ProblemType}))
+		}
 		op.Responses.Set(strconv.Itoa(status), &openapi3.ResponseRef{Value: response})
 	}
 	return nil

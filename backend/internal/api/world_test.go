@@ -1,0 +1,283 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"rockpool/backend/internal/access"
+	"rockpool/backend/internal/artifact"
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/enroll"
+	"rockpool/backend/internal/record"
+	"rockpool/backend/internal/rest"
+	"rockpool/shared/ids"
+)
+
+// The users of the world. Ann and Bob own one of everything.
+const (
+	root, olga, vera, ann, bob = int64(1), int64(2), int64(3), int64(7), int64(8)
+)
+
+var (
+	worldNow  = time.Date(2026, 11, 29, 15, 4, 5, 123e6, time.UTC)
+	userRoles = map[int64][]string{root: {"superadmin"}, olga: {"operator"}, vera: {"viewer"}, ann: {"user"}, bob: {"user"}}
+)
+
+// world is a hand-made store and dispatch loop in memory, for what needs no
+// database: rights, validation, documents. It answers as their contracts say.
+type world struct {
+	*API
+	mu        sync.Mutex
+	secrets   map[string]enroll.Secret // by user's id or node's
+	jobs      map[ids.JobID]*record.Job
+	keys      map[idempotencyKey]record.Idempotent
+	nodes     map[string]*record.Node
+	apps      map[string]record.App
+	licenses  map[string]record.License
+	tokens    map[string]record.Token
+	artifacts map[artifact.Digest]record.Artifact
+	setup     enroll.Secret
+	setupUsed bool
+
+	submits  [][]core.JobInsert
+	actors   []record.Actor
+	live     map[ids.JobID]core.JobView
+	refuse   *core.RefusedWhy
+	down     error // of the dispatch loop
+	notReady error
+	onWait   func(ctx context.Context, id ids.JobID) error
+	peers    int
+}
+
+func jobIDOf(owner int64) ids.JobID {
+	id, _ := ids.ParseJobID(fmt.Sprintf("0199c0de-0000-7000-8000-%012d", owner))
+	return id
+}
+
+func contentOf(owner int64) string { return fmt.Sprintf("the file of %d", owner) }
+
+func digestOf(owner int64) artifact.Digest {
+	sum := sha256.Sum256([]byte(contentOf(owner)))
+	return artifact.DigestOf(sum[:])
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{}
+	w.reset()
+	policy, err := access.NewPolicy(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := artifact.Open(t.TempDir(), 1<<16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, owner := range []int64{ann, bob} {
+		if _, _, err := files.Put(strings.NewReader(contentOf(owner)), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	if testing.Verbose() {
+		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	now := func() time.Time { return worldNow }
+	w.API, err = New(Config{
+		Store: w, Dispatch: loop{w}, Artifacts: files, Gate: access.NewGate(w, now), Policy: policy, Ready: w, Now: now, Log: log,
+		Channel: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusUpgradeRequired) }),
+		Version: rest.Version{Version: "test", Go: "go"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// reset puts everything back as it was.
+func (w *world) reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.jobs, w.keys, w.nodes = map[ids.JobID]*record.Job{}, map[idempotencyKey]record.Idempotent{}, map[string]*record.Node{}
+	w.apps, w.licenses, w.tokens = map[string]record.App{}, map[string]record.License{}, map[string]record.Token{}
+	w.artifacts, w.live = map[artifact.Digest]record.Artifact{}, map[ids.JobID]core.JobView{}
+	w.setup, w.setupUsed, w.submits, w.actors = enroll.NewSetupToken(), false, nil, nil
+	w.refuse, w.down, w.notReady, w.onWait = nil, nil, nil, nil
+	w.secrets = map[string]enroll.Secret{"node": enroll.NewNodeSecret()}
+	for id := range userRoles {
+		w.secrets[userText(id)] = enroll.NewTokenSecret()
+	}
+	for _, owner := range []int64{ann, bob} {
+		w.seed(owner)
+	}
+}
+
+func (w *world) seed(owner int64) {
+	name := userText(owner)
+	w.apps["app-"+name] = record.App{ID: "app-" + name, Owner: owner, CreatedAt: worldNow, Version: 1}
+	w.licenses["license-"+name] = record.License{ID: "license-" + name, User: owner, Roles: []string{"worker"}, Nodes: 1, CreatedAt: worldNow}
+	w.tokens["token-"+name] = record.Token{ID: "token-" + name, User: owner, Name: "t", CreatedAt: worldNow}
+	w.artifacts[digestOf(owner)] = record.Artifact{Digest: string(digestOf(owner)), Size: int64(len(contentOf(owner))), Owner: owner}
+	w.nodes["node-"+name] = &record.Node{CreatedAt: worldNow, NodeRecord: fleet.NodeRecord{
+		ID: "node-" + name, Owner: owner, Pool: fleet.OwnerPool(owner), Role: "worker", Version: 17,
+		Capacity: fleet.Vector{Slots: 4, Memory: []fleet.Quantity{{Name: "host", Amount: 2048}}}, Runners: []string{"checksum"},
+	}}
+	decision := fleet.Decision{
+		Outcome: fleet.OutcomeWaiting, Rule: fleet.RuleOwnerPool, Epoch: 42, Pools: []fleet.Tally{{Pool: fleet.OwnerPool(owner), Nodes: 1}},
+	}
+	decision.Pools[0].Rejected[fleet.NoSlots] = 1
+	w.jobs[jobIDOf(owner)] = &record.Job{
+		Spec: fleet.JobSpec{
+			ID: jobIDOf(owner), App: "app-" + name, Owner: owner, Role: "worker", Runner: "checksum", Priority: 50,
+			Demands: fleet.Vector{Slots: 1}, Labels: []fleet.Label{{Name: "build", Value: "812"}},
+		},
+		State: fleet.JobQueued, Cause: fleet.CausePoolExhausted, SubmittedAt: worldNow,
+		Decision: record.AppendDecision(nil, &decision, worldNow),
+	}
+}
+
+// ask sends one request as somebody ("" is nobody, "node" the node) from an
+// address that nobody used before.
+func (w *world) ask(as, method, target, body string, header ...string) *httptest.ResponseRecorder {
+	w.mu.Lock()
+	w.peers++
+	from := fmt.Sprintf("10.%d.%d.%d:4711", w.peers>>16&255, w.peers>>8&255, w.peers&255)
+	secret := w.secrets[as].Text
+	w.mu.Unlock()
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	r.RemoteAddr = from
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if as != "" {
+		r.Header.Set("Authorization", "Bearer "+secret)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	rec := httptest.NewRecorder()
+	w.ServeHTTP(rec, r)
+	return rec
+}
+
+func (w *world) asUser(user int64, method, target, body string, header ...string) *httptest.ResponseRecorder {
+	return w.ask(userText(user), method, target, body, header...)
+}
+
+func mine(owner *int64, of int64) bool { return owner == nil || *owner == of }
+
+func none(what string) error { return fleet.Errorf(fleet.CodeNotFound, what+" does not exist") }
+
+// The store.
+
+func (w *world) TokenBySum(_ context.Context, sum enroll.Sum) (record.Token, record.User, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, roles := range userRoles {
+		if w.secrets[userText(id)].Sum == sum {
+			return record.Token{ID: "in-use", User: id}, record.User{ID: id, Name: "u", Roles: roles}, nil
+		}
+	}
+	return record.Token{}, record.User{}, none("token")
+}
+
+func (w *world) NodeBySecret(_ context.Context, sum enroll.Sum) (fleet.NodeRecord, error) {
+	if w.secrets["node"].Sum == sum {
+		return fleet.NodeRecord{ID: "node-7", Owner: ann, Pool: "pool-7"}, nil
+	}
+	return fleet.NodeRecord{}, none("node")
+}
+
+func (w *world) Job(_ context.Context, id ids.JobID, owner *int64) (record.Job, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if j, ok := w.jobs[id]; ok && mine(owner, j.Spec.Owner) {
+		return *j, nil
+	}
+	return record.Job{}, none("job")
+}
+
+func (w *world) Jobs(_ context.Context, f record.JobFilter, p record.Page) ([]record.Job, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var list []record.Job
+	for id, j := range w.jobs {
+		if mine(f.Owner, j.Spec.Owner) && (f.App == "" || f.App == j.Spec.App) && (p.After == "" || id.String() < p.After) {
+			list = append(list, *j)
+		}
+	}
+	slices.SortFunc(list, func(a, b record.Job) int { return b.Spec.ID.Compare(a.Spec.ID) })
+	return list[:min(len(list), p.Limit)], nil
+}
+
+func (w *world) JobAttempts(context.Context, ids.JobID) ([]record.Attempt, error) { return nil, nil }
+
+func (w *world) JobLog(_ context.Context, id ids.JobID) (record.JobLog, error) {
+	return record.JobLog{}, none("log")
+}
+
+func (w *world) IdempotentJob(_ context.Context, user int64, key string) (record.Idempotent, bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found, ok := w.keys[idempotencyKey{user, key}]
+	return found, ok, nil
+}
+
+func (w *world) Node(_ context.Context, id string) (record.Node, error) {
+	if n, ok := w.nodes[id]; ok {
+		return *n, nil
+	}
+	return record.Node{}, none("node")
+}
+
+func (w *world) Nodes(_ context.Context, owner *int64, p record.Page) ([]record.Node, error) {
+	var list []record.Node
+	for _, id := range sortedKeys(w.nodes) {
+		if n := w.nodes[id]; mine(owner, n.Owner) && id > p.After && len(list) < p.Limit {
+			list = append(list, *n)
+		}
+	}
+	return list, nil
+}
+
+func (w *world) MoveNode(_ context.Context, actor record.Actor, node, pool, _ string, ifVersion *int64) (string, fleet.NodeRecord, error) {
+	w.actors = append(w.actors, actor)
+	n, ok := w.nodes[node]
+	if !ok {
+		return "", fleet.NodeRecord{}, none("node")
+	}
+	if ifVersion != nil && *ifVersion != n.Version {
+		return "", fleet.NodeRecord{}, fleet.Errorf(fleet.CodePreconditionFail, "it has changed")
+	}
+	from := n.Pool
+	n.Pool, n.Version = pool, n.Version+1
+	return from, n.NodeRecord, nil
+}
+
+func (w *world) RevokeNode(_ context.Context, actor record.Actor, node, _ string) error {
+	w.actors = append(w.actors, actor)
+	if n, ok := w.nodes[node]; ok {
+		n.Left = true
+		return nil
+	}
+	return none("node")
+}
+
+func (w *world) Pool(_ context.Context, id string) (fleet.Pool, error) {
+	if slices.Contains([]string{"default", "unassigned", "pool-1", "pool-7", "pool-8", "pool-9"}, id) {
+		return fleet.Pool{ID: id, Name: id, Kind: fleet.KindUser, State: fleet.PoolActive}, nil
+	}
+	return fleet.Pool{}, none("pool")
+}
