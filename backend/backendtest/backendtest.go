@@ -13,22 +13,36 @@ type (
 	ClientOptions  = client.Options
 	JobFilter      = client.JobFilter
 	NodeFilter     = client.NodeFilter
-	Move           = client.Move
 	Page           = client.Page
 	Problem        = client.Problem
 	Job            = rest.Job
 	JobRequest     = rest.JobRequest
+	JobLog         = rest.JobLog
+	Attempt        = rest.Attempt
+	Decision       = rest.Decision
 	Demands        = rest.Demands
 	Duration       = rest.Duration
 	Scalar         = rest.Scalar
 	Node           = rest.Node
 	MoveRequest    = rest.MoveRequest
+	Moved          = rest.Moved
+	Pool           = rest.Pool
 	User           = rest.User
 	UserRequest    = rest.UserRequest
+	RolesRequest   = rest.RolesRequest
+	App            = rest.App
 	AppRequest     = rest.AppRequest
+	License        = rest.License
 	LicenseRequest = rest.LicenseRequest
+	NewLicense     = rest.NewLicense
 	SetupRequest   = rest.SetupRequest
+	Token          = rest.Token
 	TokenRequest   = rest.TokenRequest
+	NewToken       = rest.NewToken
+	Artifact       = rest.Artifact
+	AuditEntry     = rest.AuditEntry
+	AuditVerified  = rest.AuditVerified
+	Health         = rest.Health
 )
 
 // NewClient makes a client; it does not connect.
