@@ -33,7 +33,7 @@ func BenchmarkNoopJobs(b *testing.B) {
 	ctx := context.Background()
 	s := rig.NewServer(b)
 	user, client := s.NewUser(b, "load", "load")
-	startAgents(b, ctx, s, user)
+	startAgents(b, s, user)
 	bare, err := newProbe(ctx, s.DatabaseURL(), 512)
 	if err != nil {
 		b.Fatal(err)
@@ -67,16 +67,12 @@ func BenchmarkNoopJobs(b *testing.B) {
 	checkNothingHeld(b, ctx, s)
 }
 
-func startAgents(b *testing.B, ctx context.Context, s *rig.Server, user string) {
+func startAgents(b *testing.B, s *rig.Server, user string) {
 	license := s.NewLicense(b, user, noopAgents)
 	for i := range noopAgents {
-		a, err := join(ctx, s.URL, license, fmt.Sprintf("load-%d", i), noopSlots)
-		if err != nil {
-			b.Fatal(err)
-		}
-		done := make(chan struct{})
-		go func() { a.run(); close(done) }()
-		b.Cleanup(func() { a.conn.CloseNow(); <-done })
+		rig.JoinRawNode(b, s, rig.RawOptions{
+			Name: fmt.Sprintf("load-%d", i), License: license, Slots: noopSlots, Answer: rig.Diligent,
+		})
 	}
 }
 

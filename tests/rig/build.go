@@ -16,6 +16,7 @@ import (
 var programs = map[string]string{
 	"rockpool":       "./backend/cmd/rockpool",
 	"rockpool-agent": "./agent/cmd/rockpool-agent",
+	"testcluster":    "./backend/internal/embedpg/cmd/testcluster",
 }
 
 var built struct {
@@ -58,12 +59,13 @@ func Root() string {
 	return filepath.Join(filepath.Dir(file), "..", "..")
 }
 
-// Main runs a package's tests and removes the programs that they built.
+// Main runs a package's tests, stops what they shared, and removes the programs
+// that they built.
 func Main(m *testing.M) int {
 	defer func() {
 		if built.dir != "" {
 			os.RemoveAll(built.dir)
 		}
 	}()
-	return m.Run()
+	return max(m.Run(), stopShared())
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -14,7 +15,8 @@ import (
 type Process struct {
 	name    string
 	command *exec.Cmd
-	output  *output
+	out     *output // of the program's standard output
+	errs    *output
 	ended   chan struct{} // closed after Wait
 }
 
@@ -24,7 +26,7 @@ type output struct {
 	bytes bytes.Buffer
 }
 
-const keptOutput = 1 << 20
+const keptOutput = 4 << 20
 
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
@@ -45,9 +47,9 @@ func (o *output) String() string {
 // test's group does not reach it first.
 func start(t testing.TB, name, path string, args, env []string) *Process {
 	t.Helper()
-	p := &Process{name: name, command: exec.Command(path, args...), output: &output{}, ended: make(chan struct{})}
+	p := &Process{name: name, command: exec.Command(path, args...), out: &output{}, errs: &output{}, ended: make(chan struct{})}
 	p.command.Env = append(os.Environ(), env...)
-	p.command.Stdout, p.command.Stderr = p.output, p.output
+	p.command.Stdout, p.command.Stderr = p.out, p.errs
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.command.WaitDelay = 5 * time.Second
 	if err := p.command.Start(); err != nil {
@@ -60,8 +62,11 @@ func start(t testing.TB, name, path string, args, env []string) *Process {
 // PID of the program.
 func (p *Process) PID() int { return p.command.Process.Pid }
 
-// Output is the end of what it printed.
-func (p *Process) Output() string { return p.output.String() }
+// Output is the end of what it printed: standard output, then the log.
+func (p *Process) Output() string { return p.out.String() + p.errs.String() }
+
+// Log is the end of what it wrote to standard error.
+func (p *Process) Log() string { return p.errs.String() }
 
 // Signal sends a signal to the program itself.
 func (p *Process) Signal(s syscall.Signal) { _ = p.command.Process.Signal(s) }
@@ -76,23 +81,34 @@ func (p *Process) ExitCode() int { return p.command.ProcessState.ExitCode() }
 func (p *Process) Kill(t testing.TB) {
 	t.Helper()
 	p.Signal(syscall.SIGKILL)
-	p.wait(t, 10*time.Second)
+	p.Wait(t, 10*time.Second)
 }
 
 // Stop is SIGTERM, and waits until the program has ended by itself.
 func (p *Process) Stop(t testing.TB) {
 	t.Helper()
 	p.Signal(syscall.SIGTERM)
-	p.wait(t, 30*time.Second)
+	p.Wait(t, stopLimit)
 }
 
-func (p *Process) wait(t testing.TB, limit time.Duration) {
+const stopLimit = 30 * time.Second
+
+// Wait waits until the program has ended.
+func (p *Process) Wait(t testing.TB, limit time.Duration) {
 	t.Helper()
+	if !p.endsWithin(limit) {
+		t.Fatalf("%s did not end within %v; it printed:\n%s", p.name, limit, p.Output())
+	}
+}
+
+// endsWithin waits; a program that stays longer is killed, and it is false.
+func (p *Process) endsWithin(limit time.Duration) bool {
 	select {
 	case <-p.ended:
+		return true
 	case <-time.After(limit):
 		p.Signal(syscall.SIGKILL)
-		t.Fatalf("%s did not end within %v; it printed:\n%s", p.name, limit, p.Output())
+		return false
 	}
 }
 
@@ -104,4 +120,12 @@ func (p *Process) running() bool {
 	default:
 		return true
 	}
+}
+
+// races is the race detector's first report, or empty.
+func (p *Process) races() string {
+	if _, report, found := strings.Cut(p.Log(), "WARNING: DATA RACE"); found {
+		return report[:min(len(report), 4000)]
+	}
+	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,10 +19,12 @@ import (
 // Server is a server's data and address, and its process while it runs.
 type Server struct {
 	*Process
-	URL   string
-	Dir   string              // its data
-	Admin *backendtest.Client // as the first superadmin
-	env   []string
+	URL        string
+	Dir        string              // its data
+	Admin      *backendtest.Client // as the first superadmin
+	AdminToken string
+	SetupToken string // that made the first superadmin
+	env        []string
 }
 
 // Fast scales leases down so that a lost node is seen in seconds.
@@ -30,28 +33,68 @@ var Fast = []string{
 }
 
 // NewServer starts a server on fresh data, with its private PostgreSQL, and
-// redeems its setup token. env are settings of this server. It is stopped, and must stop cleanly, at the test's end.
+// redeems its setup token. env are settings of this server. It is stopped, and
+// must stop cleanly, at the test's end.
 func NewServer(t testing.TB, env ...string) *Server {
 	t.Helper()
-	s := &Server{URL: "http://" + freeAddress(t), Dir: publicDir(t), env: env}
-	s.Start(t)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the server printed:\n%s", tail(s.Output(), 200))
-		}
-		if s.running() {
-			s.Stop(t)
-		}
-	})
-	s.redeem(t)
+	s := NewUnclaimed(t, env...)
+	s.Claim(t)
 	return s
 }
+
+// NewUnclaimed starts a server on fresh data that has no superadmin yet.
+func NewUnclaimed(t testing.TB, env ...string) *Server {
+	t.Helper()
+	s := newServer(t, publicDir(t), env)
+	t.Cleanup(func() { s.finish(t) })
+	s.Start(t)
+	return s
+}
+
+// LaunchServer runs a server on fresh data and does not wait for it: one that
+// shall not become ready.
+func LaunchServer(t testing.TB, env ...string) *Server {
+	t.Helper()
+	s := newServer(t, publicDir(t), env)
+	t.Cleanup(func() { s.finish(t) })
+	s.Launch(t)
+	return s
+}
+
+func newServer(t testing.TB, dir string, env []string) *Server {
+	t.Helper()
+	return &Server{URL: "http://" + FreeAddress(t), Dir: dir, env: env}
+}
+
+// finish stops the server at its test's end.
+func (s *Server) finish(t testing.TB) {
+	if s.Process == nil {
+		return
+	}
+	if s.running() {
+		s.Signal(syscall.SIGTERM)
+		if !s.endsWithin(stopLimit) {
+			t.Errorf("the server did not stop within %v", stopLimit)
+		} else if code := s.ExitCode(); code != 0 {
+			t.Errorf("the server stopped with %d", code)
+		}
+	}
+	if race := s.races(); race != "" {
+		t.Errorf("the server has a data race:%s", race)
+	}
+	if t.Failed() {
+		t.Logf("the server printed:\n%s", tail(s.Output(), 200))
+	}
+}
+
+// startLimit is how long the making of a database may take on a busy machine.
+const startLimit = 60 * time.Second
 
 // Start runs the program and waits until it takes work.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
 	s.Launch(t)
-	s.AwaitReady(t, 60*time.Second)
+	s.AwaitReady(t, startLimit)
 }
 
 // Launch runs the program and does not wait.
@@ -84,18 +127,21 @@ func (s *Server) AwaitReady(t testing.TB, limit time.Duration) {
 
 var setupToken = regexp.MustCompile(`rps_[A-Za-z0-9_-]{43}`)
 
-func (s *Server) redeem(t testing.TB) {
+// Offered is the setup token that the newest start printed, or empty.
+func (s *Server) Offered() string { return setupToken.FindString(s.out.String()) }
+
+// Claim redeems the setup token and makes Admin.
+func (s *Server) Claim(t testing.TB) {
 	t.Helper()
-	anonymous := s.Client(t, "")
-	token := setupToken.FindString(s.Output())
-	if token == "" {
+	if s.SetupToken = s.Offered(); s.SetupToken == "" {
 		t.Fatalf("the first start printed no setup token:\n%s", s.Output())
 	}
-	done, err := anonymous.Setup(context.Background(), backendtest.SetupRequest{SetupToken: token})
+	done, err := s.Client(t, "").Setup(context.Background(), backendtest.SetupRequest{SetupToken: s.SetupToken})
 	if err != nil {
 		t.Fatalf("redeem the setup token: %v", err)
 	}
-	s.Admin = s.Client(t, done.Token.Secret)
+	s.AdminToken = done.Token.Secret
+	s.Admin = s.Client(t, s.AdminToken)
 }
 
 // Client asks the server with a token; empty: as nobody.
@@ -158,6 +204,13 @@ func (s *Server) PostmasterPID() int {
 // publicDir is a test's folder that PostgreSQL's unprivileged user can reach.
 func publicDir(t testing.TB) string {
 	t.Helper()
+	dir := makePublicDir(t)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func makePublicDir(t testing.TB) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "rockpool-test-")
 	if err != nil {
 		t.Fatal(err)
@@ -165,11 +218,11 @@ func publicDir(t testing.TB) string {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
 
-func freeAddress(t testing.TB) string {
+// FreeAddress is a loopback address that nobody listens on.
+func FreeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
