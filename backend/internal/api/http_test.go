@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -168,28 +167,5 @@ func TestHealth(t *testing.T) {
 func TestNew_NamesWhatIsMissing(t *testing.T) {
 	if _, err := New(Config{}); err == nil || !strings.Contains(err.Error(), "Store is missing") {
 		t.Errorf("%v", err)
-	}
-}
-
-// Over a real connection: the whole way, and a body that is longer than said.
-func TestServer_OverTheWire(t *testing.T) {
-	w := newWorld(t)
-	ts := httptest.NewUnstartedServer(nil)
-	ts.Config = NewServer(w, slog.New(slog.NewTextHandler(io.Discard, nil)))
-	ts.Start()
-	defer ts.Close()
-	if ts.Config.ReadHeaderTimeout == 0 || ts.Config.MaxHeaderBytes == 0 || ts.Config.IdleTimeout == 0 {
-		t.Error("a bound of the server is missing")
-	}
-	r, _ := http.NewRequest("POST", ts.URL+"/v1/jobs?wait=1s", strings.NewReader(smallJob))
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+w.secrets["7"].Text)
-	resp, err := ts.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if body, _ := io.ReadAll(resp.Body); resp.StatusCode != 201 {
-		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }

@@ -306,3 +306,7 @@ func TestExplain_OnlySuperadminsSeeNodes(t *testing.T) {
 		t.Errorf("an ended job: %d %s", rec.Code, rec.Body)
 	}
 }
+
+func decodeAnswer(rec *httptest.ResponseRecorder, out any) error {
+	return json.Unmarshal(rec.Body.Bytes(), out)
+}

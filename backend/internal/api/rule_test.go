@@ -1,11 +1,13 @@
 package api
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +31,9 @@ func TestAttack_A38_SecretsAreLookedUpNotCompared(t *testing.T) {
 		for _, path := range paths {
 			if !strings.HasSuffix(path, "_test.go") {
 				files++
-				checkComparisons(t, path)
+				for _, found := range comparisons(t, path, nil) {
+					t.Error(found)
+				}
 			}
 		}
 	}
@@ -38,29 +42,47 @@ func TestAttack_A38_SecretsAreLookedUpNotCompared(t *testing.T) {
 	}
 }
 
-func checkComparisons(t *testing.T, path string) {
+func TestAttack_A38_TheRuleSeesWhatItForbids(t *testing.T) {
+	const planted = `package p
+func f() {
+	_ = a.Secret == b.Secret
+	_ = tokenSum != wanted.Sum
+	_ = bytes.Equal(password, given)
+	_ = strings.EqualFold(x, credential[4:])
+	_ = subtle.ConstantTimeCompare(sum[:], other.Sum[:]) == 1
+	_ = digest != announced
+	_ = in.Secret == ""
+}`
+	if found := comparisons(t, "planted.go", planted); len(found) != 4 {
+		t.Errorf("found %q", found)
+	}
+}
+
+// comparisons lists where a file (or the given source) compares secrets.
+func comparisons(t *testing.T, path string, src any) (found []string) {
 	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, path, nil, 0)
+	file, err := parser.ParseFile(set, path, src, 0)
 	if err != nil {
 		t.Fatal(err)
+	}
+	report := func(n ast.Node, with string) {
+		found = append(found, fmt.Sprintf("%s compares secrets with %s: use subtle.ConstantTimeCompare", set.Position(n.Pos()), with))
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BinaryExpr:
 			if (n.Op == token.EQL || n.Op == token.NEQ) && isSecret(n.X) && isSecret(n.Y) {
-				t.Errorf("%s compares secrets with %s: use subtle.ConstantTimeCompare", set.Position(n.Pos()), n.Op)
+				report(n, n.Op.String())
 			}
 		case *ast.CallExpr:
-			if f, ok := n.Fun.(*ast.SelectorExpr); ok && (f.Sel.Name == "Equal" || f.Sel.Name == "EqualFold" || f.Sel.Name == "Compare") {
-				for _, arg := range n.Args {
-					if isSecret(arg) {
-						t.Errorf("%s compares a secret with %s: use subtle.ConstantTimeCompare", set.Position(n.Pos()), f.Sel.Name)
-					}
-				}
+			f, ok := n.Fun.(*ast.SelectorExpr)
+			if ok && slices.Contains([]string{"Equal", "EqualFold", "Compare"}, f.Sel.Name) && slices.ContainsFunc(n.Args, isSecret) {
+				report(n, f.Sel.Name)
 			}
 		}
 		return true
 	})
+	return found
 }
 
 // isSecret reports a variable or field that is named like a secret or its sum.

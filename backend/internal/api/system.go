@@ -38,6 +38,7 @@ func (a *API) getOpenAPI(c *call) error { return c.JSONBlob(http.StatusOK, a.ope
 // openChannel hands the request over to the sessions, whose credentials are
 // others and are told apart there, before the upgrade.
 func (a *API) openChannel(c *call) error {
-	a.channel.ServeHTTP(c.Response(), c.Request())
+	// Echo takes its own writer back when this returns, while the socket lives on.
+	a.channel.ServeHTTP(c.Response().Writer, c.Request())
 	return nil
 }
