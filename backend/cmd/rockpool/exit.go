@@ -23,6 +23,17 @@ const (
 
 const exitCodesInWords = "Exit codes: 0 ok, 1 error, 2 not placed, 3 job failed, 4 wait timed out, 64 usage."
 
+// exitCodesInFull is the same for the reference.
+const exitCodesInFull = `| code | |
+|---|---|
+| 0 | ok |
+| 1 | error: one line on standard error says which, with the problem's code and the request's id |
+| 2 | not placed: no node of the job's pools could take it, and it waits (pool_exhausted) or ended so |
+| 3 | job failed: it ended in another state than succeeded |
+| 4 | wait timed out: the job goes on |
+| 64 | usage: the command line is wrong, and nothing was asked |
+`
+
 // outcome ends a command that did its work with a code of its own.
 type outcome struct {
 	code int
