@@ -137,7 +137,9 @@ func showJob(d *desk, j rest.Job) error {
 	for _, r := range j.Reasons {
 		g.fact("nodes", fmt.Sprintf("%s: %d %s", r.Pool, r.Nodes, r.Reason))
 	}
-	g.fact("attempt", j.Attempt)
+	if j.Attempt > 0 {
+		g.fact("attempt", j.Attempt)
+	}
 	g.fact("node", j.Node)
 	g.fact("pool", placedIn(j))
 	if j.Percent != nil {
