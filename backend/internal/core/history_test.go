@@ -388,6 +388,10 @@ func (w *world) forge(a *agent) {
 // heal ends all faults and lets the world come to rest.
 func (w *world) heal() {
 	w.calm = true
+	for w.inFlight != nil || w.pending.Durable() { // goodbyes that were said count
+		w.start()
+		w.finish(0)
+	}
 	for len(w.admin) > 0 {
 		w.listen()
 	}
@@ -425,7 +429,8 @@ func (w *world) heal() {
 			w.heartbeat(a)
 		}
 		w.pass(1000)
-		if w.d.Totals().Jobs == 0 && !w.pending.Durable() && w.inFlight == nil {
+		busy := slices.ContainsFunc(w.agents, func(a *agent) bool { return !a.ready || len(a.mail)+len(a.work)+len(a.spool) > 0 })
+		if !busy && w.d.Totals().Jobs == 0 && !w.pending.Durable() && w.inFlight == nil {
 			break
 		}
 	}

@@ -26,7 +26,7 @@ type world struct {
 	store    *modelStore
 	agents   []*agent
 	admin    []func() // store's changes that the core has not heard of
-	users    int
+	specs    int
 	jobs     []*fleet.JobSpec
 	acks     map[ids.JobID]int // verdict stored
 	trace    []string          // when recording
@@ -41,7 +41,7 @@ var testConfig = Config{
 
 func newWorld(pick func(string, int) int, fail func(string, ...any)) *world {
 	w := &world{
-		d: New(testConfig), now: 1000, pick: pick, fail: fail, pending: &Effects{}, users: 3,
+		d: New(testConfig), now: 1000, pick: pick, fail: fail, pending: &Effects{},
 		store: newModelStore(fail), acks: map[ids.JobID]int{},
 	}
 	return w
@@ -214,7 +214,8 @@ func (w *world) submit(spec *fleet.JobSpec, key string) {
 
 // spec makes a job's spec under the next id.
 func (w *world) spec(app string, slots int64) *fleet.JobSpec {
-	n := len(w.jobs) + 1
+	w.specs++
+	n := w.specs
 	var id ids.JobID
 	id[0], id[14], id[15] = 1, byte(n>>8), byte(n)
 	return &fleet.JobSpec{
