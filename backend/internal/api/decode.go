@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -20,6 +19,10 @@ func decode(raw []byte, out any) error {
 	if err := checkText(raw); err != nil {
 		return err
 	}
+	if !json.Valid(raw) {
+		var whatever json.RawMessage
+		return jsonError(json.Unmarshal(raw, &whatever)) // says where
+	}
 	if err := checkKeys(raw, out); err != nil {
 		return err
 	}
@@ -27,9 +30,6 @@ func decode(raw []byte, out any) error {
 	d.DisallowUnknownFields()
 	if err := d.Decode(out); err != nil {
 		return jsonError(err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return badRequest("something stands behind the JSON document")
 	}
 	return nil
 }
@@ -46,10 +46,10 @@ func jsonError(err error) error {
 		return err
 	case errors.As(err, &wrong):
 		return badRequest("%s can't be a JSON %s", fieldName(wrong.Field), wrong.Value)
+	case errors.As(err, &syntax) && strings.HasPrefix(syntax.Error(), "unexpected end"):
+		return badRequest("the body is not a whole JSON document")
 	case errors.As(err, &syntax):
 		return badRequest("the body is not JSON: %s (at byte %d)", syntax.Error(), syntax.Offset)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return badRequest("the body is not a whole JSON document")
 	}
 	return badRequest("%s", strings.TrimPrefix(err.Error(), "json: "))
 }

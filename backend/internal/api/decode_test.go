@@ -1,7 +1,9 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -87,14 +89,17 @@ func TestDecode_NamesWhatIsWrong(t *testing.T) {
 		{"several", `{"app":"a","pool":"p","ownerId":1,"demands":{"gpus":2}}`, `unknown key "pool", "ownerId", "demands.gpus"`},
 		{"in another case", `{"App":"a","runner":"r"}`, `unknown key "App"`},
 		{"twice", `{"app":"a","runner":"r","app":"b"}`, "key app stands there twice"},
-		{"a second document", `{"app":"a","runner":"r"}{}`, "something stands behind"},
-		{"bytes behind", `{"app":"a","runner":"r"}x`, "something stands behind"},
+		{"a second document", `{"app":"a","runner":"r"}{}`, "after top-level value"},
+		{"bytes behind", `{"app":"a","runner":"r"}x`, "after top-level value"},
 		{"cut", `{"app":"a"`, "not a whole JSON document"},
 		{"nothing", ` `, "not a whole JSON document"},
 		{"a list", `[]`, "the body can't be a JSON array"},
 		{"wrong type", `{"app":1}`, "app can't be a JSON number"},
 		{"a fraction", `{"app":"a","priority":1.5}`, "priority can't be a JSON number 1.5"},
 		{"too large", `{"app":"a","demands":{"memoryMib":9223372036854775808}}`, "demands.memoryMib can't be a JSON number"},
+		{"an escaped key", `{"\u0061pp":"a","app":"b"}`, "key app stands there twice"},
+		{"in a list", `{"labels":[],"params":{"a":1,"b":[],"a":2}}`, "key params.a stands there twice"},
+		{"many keys", `{"params":{` + manyKeys(1000) + `,"k7":1}}`, "key params.k7 stands there twice"},
 		{"too deep", `{"params":` + strings.Repeat(`[`, 40) + strings.Repeat(`]`, 40) + `}`, "nested deeper than 16"},
 		{"a label of one", `{"app":"a","labels":[["k"]]}`, "a label is a list of two strings"},
 		{"a param that is an object", `{"app":"a","params":{"k":{}}}`, "a parameter is a string, a number or a boolean"},
@@ -182,4 +187,77 @@ func TestAttack_A62_AClaimIsRefusedByName(t *testing.T) {
 	if len(w.submits) != 0 {
 		t.Errorf("%d jobs were taken", len(w.submits))
 	}
+}
+
+func manyKeys(n int) string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf(`"k%d":{}`, i)
+	}
+	return strings.Join(keys, ",")
+}
+
+// anyJSON is a well-formed document with blanks where they may stand.
+func anyJSON(depth int) *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		blank := rapid.SampledFrom([]string{"", " ", "\n\t"})
+		text := rapid.Map(rapid.StringN(0, 6, -1), func(s string) string {
+			quoted, _ := json.Marshal(s) // a string always has a JSON form
+			return string(quoted)
+		})
+		plain := rapid.OneOf(text, rapid.SampledFrom([]string{`0`, `-1.5e+3`, `true`, `false`, `null`, `"\\"`, `"\"]}"`, `"\u00e9"`}))
+		if depth == 0 {
+			return plain.Draw(t, "plain")
+		}
+		var items []string
+		object := rapid.Bool().Draw(t, "object")
+		for range rapid.IntRange(0, 4).Draw(t, "items") {
+			item := blank.Draw(t, "") + anyJSON(rapid.IntRange(0, depth-1).Draw(t, "depth")).Draw(t, "item") + blank.Draw(t, "")
+			if object {
+				item = blank.Draw(t, "") + text.Draw(t, "key") + blank.Draw(t, "") + ":" + item
+			}
+			items = append(items, item)
+		}
+		open, end := "[", "]"
+		if object {
+			open, end = "{", "}"
+		}
+		return open + strings.Join(items, ",") + blank.Draw(t, "") + end
+	})
+}
+
+// The walk sees what the standard decoder sees: it ends where the document ends,
+// and finds doubled keys exactly where there are some.
+func TestKeyWalk_ReadsWhatTheDecoderReads(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		raw := anyJSON(4).Draw(t, "document")
+		if !json.Valid([]byte(raw)) {
+			t.Fatalf("the generator made %q", raw)
+		}
+		w := keyWalk{rest: []byte(raw)}
+		err := w.value(nil)
+		if want := doubledKey(json.NewDecoder(strings.NewReader(raw))); want != (err != nil) {
+			t.Fatalf("%s: doubled keys %t, the walk says %v", raw, want, err)
+		}
+		if rest := strings.TrimSpace(string(w.rest)); err == nil && rest != "" {
+			t.Fatalf("%s: the walk leaves %q", raw, rest)
+		}
+	})
+}
+
+func doubledKey(d *json.Decoder) (doubled bool) {
+	token, _ := d.Token()
+	seen := map[string]bool{}
+	if open, ok := token.(json.Delim); ok {
+		for d.More() {
+			if open == '{' {
+				key, _ := d.Token()
+				doubled = doubled || seen[key.(string)]
+				seen[key.(string)] = true
+			}
+			doubled = doubledKey(d) || doubled
+		}
+		_, _ = d.Token() // the closing one
+	}
+	return doubled
 }

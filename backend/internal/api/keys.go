@@ -1,11 +1,9 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,21 +12,17 @@ import (
 // Bounds of a document's shape.
 const (
 	maxDepth   = 16
-	maxUnknown = 8 // named; the rest is not
+	maxUnknown = 8  // named; the rest is not
+	fewKeys    = 24 // of one object: searched in a list, more in a map
 )
 
-// checkKeys walks a document beside the type that it is for and refuses keys
-// that the type does not have, in exactly its spelling, and doubled ones: the
-// decoder would take other cases and let the last one win.
+// checkKeys walks a well-formed document beside the type that it is for and
+// refuses keys that the type does not have, in exactly its spelling, and doubled
+// ones: the decoder would take other cases and let the last one win.
 func checkKeys(raw []byte, out any) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	w := keyWalk{tokens: d}
+	w := keyWalk{rest: raw}
 	if err := w.value(reflect.TypeOf(out).Elem()); err != nil {
-		return jsonError(err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return badRequest("something stands behind the JSON document")
+		return err
 	}
 	if len(w.unknown) > 0 {
 		return badRequest("unknown key %s", strings.Join(w.unknown, ", "))
@@ -36,56 +30,81 @@ func checkKeys(raw []byte, out any) error {
 	return nil
 }
 
+// keyWalk reads JSON that is known to be well-formed, so that it need not check.
 type keyWalk struct {
-	tokens  *json.Decoder
-	path    []string
+	rest    []byte
+	path    []string // keys and [] of the values around
 	unknown []string
+}
+
+// next drops blanks and what stands between values, and gives the next byte.
+func (w *keyWalk) next() byte {
+	for len(w.rest) > 0 {
+		switch c := w.rest[0]; c {
+		case ' ', '\t', '\r', '\n', ',', ':':
+			w.rest = w.rest[1:]
+		default:
+			return c
+		}
+	}
+	return 0
 }
 
 // value walks one value; t is nil where anything may stand.
 func (w *keyWalk) value(t reflect.Type) error {
-	token, err := w.tokens.Token()
-	if err != nil {
-		return err
-	}
-	open, ok := token.(json.Delim)
-	if !ok {
-		return nil
-	}
-	if len(w.path) >= maxDepth {
-		return badRequest("the document is nested deeper than %d", maxDepth)
-	}
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if open == '[' {
-		err = w.list(t)
-	} else {
-		err = w.object(t)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = w.tokens.Token() // the closing delimiter
-	return err
-}
-
-func (w *keyWalk) list(t reflect.Type) error {
-	if t != nil && t.Kind() == reflect.Slice && !decodesItself(t) {
-		t = t.Elem()
-	} else {
-		t = nil
-	}
-	for i := 0; w.tokens.More(); i++ {
-		if err := w.inside("["+strconv.Itoa(i)+"]", t); err != nil {
-			return err
+	switch w.next() {
+	case '{':
+		return w.object(t)
+	case '[':
+		return w.list(t)
+	case '"':
+		w.text()
+	default: // a number or a word
+		end := slices.IndexFunc(w.rest, func(c byte) bool { return strings.IndexByte(",]} \t\r\n", c) >= 0 })
+		if end < 0 {
+			end = len(w.rest)
 		}
+		w.rest = w.rest[end:]
 	}
 	return nil
 }
 
+// text drops a string and gives it as it is written, without its quotes.
+func (w *keyWalk) text() []byte {
+	for i := 1; i < len(w.rest); i++ {
+		switch w.rest[i] {
+		case '\\':
+			i++
+		case '"':
+			text := w.rest[1:i]
+			w.rest = w.rest[i+1:]
+			return text
+		}
+	}
+	w.rest = nil
+	return nil
+}
+
+func (w *keyWalk) list(t reflect.Type) error {
+	var elem reflect.Type
+	if t != nil && t.Kind() == reflect.Slice && !decodesItself(t) {
+		elem = t.Elem()
+	}
+	w.rest = w.rest[1:]
+	for w.next() != ']' {
+		if err := w.inside("[]", elem); err != nil {
+			return err
+		}
+	}
+	w.rest = w.rest[1:]
+	return nil
+}
+
 func (w *keyWalk) object(t reflect.Type) error {
-	var fields map[string]reflect.Type
+	var fields map[string]reflect.Type // nil: any key
 	var elem reflect.Type
 	if t != nil && !decodesItself(t) {
 		switch t.Kind() {
@@ -95,17 +114,13 @@ func (w *keyWalk) object(t reflect.Type) error {
 			elem = t.Elem()
 		}
 	}
-	seen := make(map[string]bool, 8)
-	for w.tokens.More() {
-		token, err := w.tokens.Token()
-		if err != nil {
-			return err
-		}
-		key := token.(string)
-		if seen[key] {
+	var seen keySet
+	w.rest = w.rest[1:]
+	for w.next() != '}' {
+		key := unescaped(w.text())
+		if !seen.add(key) {
 			return badRequest("key %s stands there twice", w.name(key))
 		}
-		seen[key] = true
 		next, known := elem, true
 		if fields != nil {
 			next, known = fields[key]
@@ -117,10 +132,14 @@ func (w *keyWalk) object(t reflect.Type) error {
 			return err
 		}
 	}
+	w.rest = w.rest[1:]
 	return nil
 }
 
 func (w *keyWalk) inside(segment string, t reflect.Type) error {
+	if len(w.path) == maxDepth {
+		return badRequest("the document is nested deeper than %d", maxDepth)
+	}
 	w.path = append(w.path, segment)
 	err := w.value(t)
 	w.path = w.path[:len(w.path)-1]
@@ -129,38 +148,79 @@ func (w *keyWalk) inside(segment string, t reflect.Type) error {
 
 // name is a key with its way through the document, cut to a bearable length.
 func (w *keyWalk) name(key string) string {
-	if len(key) > 64 {
-		key = key[:64]
-	}
 	var b strings.Builder
 	for _, segment := range append(w.path, key) {
-		if b.Len() > 0 && segment[:min(1, len(segment))] != "[" {
+		if b.Len() > 0 && segment != "[]" {
 			b.WriteByte('.')
 		}
-		b.WriteString(segment)
+		b.WriteString(segment[:min(len(segment), 64)])
 	}
 	return b.String()
 }
 
-var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
-
-// decodesItself reports a type whose inside is its own business.
-func decodesItself(t reflect.Type) bool { return reflect.PointerTo(t).Implements(unmarshaler) }
-
-var fieldCache sync.Map // of reflect.Type to map[string]reflect.Type
-
-// fieldsOf lists a struct's keys, those of embedded structs among them.
-func fieldsOf(t reflect.Type) map[string]reflect.Type {
-	if cached, ok := fieldCache.Load(t); ok {
-		return cached.(map[string]reflect.Type)
+func unescaped(key []byte) string {
+	if !slices.Contains(key, '\\') {
+		return string(key)
 	}
-	fields := map[string]reflect.Type{}
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.IsExported() && name != "" && name != "-" {
-			fields[name] = f.Type
+	var text string
+	_ = json.Unmarshal(slices.Concat([]byte{'"'}, key, []byte{'"'}), &text) // well-formed
+	return text
+}
+
+// keySet are the keys of one object; a long one must not cost the square of its length.
+type keySet struct {
+	few  []string
+	many map[string]struct{}
+}
+
+// add reports false for a key that is there already.
+func (s *keySet) add(key string) bool {
+	if s.many == nil && len(s.few) < fewKeys {
+		if slices.Contains(s.few, key) {
+			return false
+		}
+		s.few = append(s.few, key)
+		return true
+	}
+	if s.many == nil {
+		s.many = make(map[string]struct{}, 2*fewKeys)
+		for _, k := range s.few {
+			s.many[k] = struct{}{}
 		}
 	}
-	fieldCache.Store(t, fields)
-	return fields
+	before := len(s.many)
+	s.many[key] = struct{}{}
+	return len(s.many) > before
 }
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+// shape is what the walk needs to know of a type.
+type shape struct {
+	itself bool                    // its inside is its own business
+	fields map[string]reflect.Type // of a struct, those of embedded ones among them
+}
+
+var shapes sync.Map // of reflect.Type to *shape
+
+func shapeOf(t reflect.Type) *shape {
+	if known, ok := shapes.Load(t); ok {
+		return known.(*shape)
+	}
+	s := &shape{itself: reflect.PointerTo(t).Implements(unmarshaler)}
+	if t.Kind() == reflect.Struct {
+		s.fields = map[string]reflect.Type{}
+		for _, f := range reflect.VisibleFields(t) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.IsExported() && name != "" && name != "-" {
+				s.fields[name] = f.Type
+			}
+		}
+	}
+	shapes.Store(t, s)
+	return s
+}
+
+func decodesItself(t reflect.Type) bool { return shapeOf(t).itself }
+
+func fieldsOf(t reflect.Type) map[string]reflect.Type { return shapeOf(t).fields }
