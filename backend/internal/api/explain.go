@@ -31,7 +31,7 @@ func (a *API) explainJob(c *call) error {
 	return c.JSON(http.StatusOK, rest.Explanation{
 		Job: id.String(), State: explained.Job.State.String(), At: rest.At(a.dispatch.WallAt(explained.Now.At)),
 		Rule: string(explained.Now.Rule), Pools: poolExplanations(&explained, named),
-		Text: decisionText(&explained.Now, &job.Spec),
+		Text: explained.Now.Text(job.Spec.App, job.Spec.Owner, job.Spec.Demands.Slots),
 	})
 }
 
