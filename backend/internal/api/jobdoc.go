@@ -43,8 +43,15 @@ func (a *API) liveDocs(ctx context.Context, rows []record.Job) ([]rest.Job, erro
 	return docs, nil
 }
 
-// overlay brings a row up to what memory knows; it may be a commit ahead.
+// overlay brings a row up to what memory knows; it may be a commit ahead. An end
+// is told once it is committed: nobody shall see it taken back by a crash.
 func (a *API) overlay(row *record.Job, view *core.JobView) {
+	if view.State.Terminal() {
+		if row.State != fleet.JobOffered || row.Attempt != view.Attempt || view.StartedAt == 0 {
+			return
+		}
+		view.State, view.Cause = fleet.JobRunning, fleet.CauseNone
+	}
 	row.State, row.Cause, row.Attempt = view.State, view.Cause, view.Attempt
 	row.Node, row.Pool, row.Fallback = view.Node, view.Pool, view.Fallback
 	if view.StartedAt != 0 {

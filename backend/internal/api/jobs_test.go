@@ -245,6 +245,46 @@ func TestGetJob_IsAsItIsNow(t *testing.T) {
 	}
 }
 
+func TestListJobs_SiftsByTheLiveState(t *testing.T) {
+	w := newWorld(t)
+	for id := range w.jobs {
+		w.jobs[id].State = fleet.JobOffered
+	}
+	w.live[jobIDOf(ann)] = core.JobView{ID: jobIDOf(ann), State: fleet.JobRunning}
+	for state, want := range map[string][]string{"running": {jobIDOf(ann).String()}, "offered": {jobIDOf(bob).String()}, "queued": {}} {
+		got := []string{}
+		for _, job := range read[rest.List[rest.Job]](t, w.asUser(root, http.MethodGet, "/v1/jobs?state="+state, "")).Items {
+			got = append(got, job.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q", state, got)
+		}
+	}
+}
+
+func TestGetJob_AnEndIsToldOnceItIsCommitted(t *testing.T) {
+	w := newWorld(t)
+	row := w.jobs[jobIDOf(ann)]
+	for _, c := range []struct {
+		stored    fleet.JobState
+		attempt   int32
+		startedAt fleet.Time
+		want      string
+	}{
+		{fleet.JobOffered, 1, 5, "running"}, {fleet.JobOffered, 1, 0, "offered"}, {fleet.JobOffered, 0, 5, "offered"},
+		{fleet.JobCanceling, 1, 5, "canceling"}, {fleet.JobQueued, 0, 0, "queued"},
+	} {
+		row.State, row.Attempt, row.Cause = c.stored, c.attempt, fleet.CauseNone
+		w.live[jobIDOf(ann)] = core.JobView{
+			ID: jobIDOf(ann), State: fleet.JobFailed, Cause: fleet.CauseExitCode, Attempt: 1, Node: "node-7", StartedAt: c.startedAt,
+		}
+		rec := w.asUser(ann, http.MethodGet, jobPath(jobIDOf(ann).String()), "")
+		if job := read[rest.Job](t, rec); job.State != c.want || job.Reason != nil || job.Attempt > 1 {
+			t.Errorf("%v of attempt %d, started at %d: %s", c.stored, c.attempt, c.startedAt, rec.Body)
+		}
+	}
+}
+
 func TestCancel_AnEndedJobStaysAsItIs(t *testing.T) {
 	w := newWorld(t)
 	w.jobs[jobIDOf(ann)].State = fleet.JobSucceeded
