@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"rockpool/backend/internal/core/fleet"
@@ -110,11 +111,16 @@ func (a *API) listJobs(c *call) error {
 		return err
 	}
 	key := func(j *rest.Job) string { return j.ID }
-	return c.JSON(http.StatusOK, listOf(docs, page, key, func(j *rest.Job) *rest.Job { return j }))
+	list := listOf(docs, page, key, func(j *rest.Job) *rest.Job { return j })
+	if state := c.QueryParam("state"); state != "" {
+		list.Items = slices.DeleteFunc(list.Items, func(j *rest.Job) bool { return j.State != state })
+	}
+	return c.JSON(http.StatusOK, list)
 }
 
-// jobFilter reads app, state and node. A state that lives in memory only selects
-// the rows that are stored under its neighbor; the caller sees the live one.
+// jobFilter reads app, state and node. Running lives in memory only: its rows
+// are stored as offered, and the list is sifted by the live state, so that a page
+// may be short before the last.
 func (c *call) jobFilter() (record.JobFilter, error) {
 	filter := record.JobFilter{Owner: c.owner(), App: c.QueryParam("app"), Node: c.QueryParam("node")}
 	for _, n := range []struct{ key, value string }{{"app", filter.App}, {"node", filter.Node}} {
@@ -126,6 +132,9 @@ func (c *call) jobFilter() (record.JobFilter, error) {
 		state, ok := fleet.ParseJobState(text)
 		if !ok {
 			return filter, badRequest("state must be one of %v", fleet.JobStates())
+		}
+		if state == fleet.JobRunning {
+			state = fleet.JobOffered
 		}
 		filter.State = &state
 	}

@@ -214,7 +214,7 @@ func (w *world) Jobs(_ context.Context, f record.JobFilter, p record.Page) ([]re
 	defer w.mu.Unlock()
 	var list []record.Job
 	for id, j := range w.jobs {
-		if mine(f.Owner, j.Spec.Owner) && (f.App == "" || f.App == j.Spec.App) && (p.After == "" || id.String() < p.After) {
+		if mine(f.Owner, j.Spec.Owner) && (f.App == "" || f.App == j.Spec.App) && (f.State == nil || *f.State == j.State) && (p.After == "" || id.String() < p.After) {
 			list = append(list, *j)
 		}
 	}
