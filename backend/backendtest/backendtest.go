@@ -15,6 +15,7 @@ type (
 	NodeFilter     = client.NodeFilter
 	Page           = client.Page
 	Problem        = client.Problem
+	Reason         = rest.Reason
 	Job            = rest.Job
 	JobRequest     = rest.JobRequest
 	JobLog         = rest.JobLog

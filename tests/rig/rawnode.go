@@ -256,13 +256,14 @@ func (s *RawSession) Ended(t testing.TB) wire.CloseCode {
 func (n *RawNode) Send(t testing.TB, bodies ...wire.Body) {
 	t.Helper()
 	for _, body := range bodies {
-		if err := n.say(body); err != nil {
+		if err := n.TrySend(body); err != nil {
 			t.Fatalf("%s sends %s: %v", n.Name, body.Type(), err)
 		}
 	}
 }
 
-func (n *RawNode) say(body wire.Body) error { return n.Session().conn.Send(wire.Msg(body)) }
+// TrySend sends a message, or says why it can't leave.
+func (n *RawNode) TrySend(body wire.Body) error { return n.Session().conn.Send(wire.Msg(body)) }
 
 // Seen counts the messages of a type that came so far, over all sessions.
 func (n *RawNode) Seen(kind wire.Type) int {

@@ -88,11 +88,11 @@ func Diligent(n *RawNode, m wire.Message) {
 	switch m.Type {
 	case wire.TypeOffer:
 		if offer, err := wire.Decode[wire.Offer](m); err == nil {
-			_ = n.say(wire.Accept{Job: offer.Job, Attempt: offer.Attempt})
+			_ = n.TrySend(wire.Accept{Job: offer.Job, Attempt: offer.Attempt})
 		}
 	case wire.TypeStart:
 		if start, err := wire.Decode[wire.Start](m); err == nil {
-			_ = n.say(wire.Result{Job: start.Job, Attempt: start.Attempt, Status: wire.ResultSucceeded})
+			_ = n.TrySend(wire.Result{Job: start.Job, Attempt: start.Attempt, Status: wire.ResultSucceeded})
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package rig
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,6 +22,7 @@ import (
 type Server struct {
 	*Process
 	URL        string
+	MetricsURL string
 	Dir        string              // its data
 	Admin      *backendtest.Client // as the first superadmin
 	AdminToken string
@@ -63,7 +66,7 @@ func LaunchServer(t testing.TB, env ...string) *Server {
 
 func newServer(t testing.TB, dir string, env []string) *Server {
 	t.Helper()
-	return &Server{URL: "http://" + FreeAddress(t), Dir: dir, env: env}
+	return &Server{URL: "http://" + FreeAddress(t), MetricsURL: "http://" + FreeAddress(t) + "/metrics", Dir: dir, env: env}
 }
 
 // finish stops the server at its test's end.
@@ -100,8 +103,10 @@ func (s *Server) Start(t testing.TB) {
 // Launch runs the program and does not wait.
 func (s *Server) Launch(t testing.TB) {
 	t.Helper()
+	metrics := strings.TrimSuffix(strings.TrimPrefix(s.MetricsURL, "http://"), "/metrics")
 	args := []string{"serve", "--listen", strings.TrimPrefix(s.URL, "http://"), "--data-dir", s.Dir}
-	s.Process = start(t, "rockpool serve", Binary(t, "rockpool"), args, s.env)
+	env := append([]string{"ROCKPOOL_METRICS_LISTEN=" + metrics}, s.env...) // the last one counts
+	s.Process = start(t, "rockpool serve", Binary(t, "rockpool"), args, env)
 }
 
 // AwaitReady waits until the server takes work.
@@ -183,6 +188,27 @@ func (s *Server) NewLicense(t testing.TB, user string, nodes int64) string {
 		t.Fatalf("create a license: %v", err)
 	}
 	return license.LicenseCode
+}
+
+// Metric is the value of a metric without labels.
+func (s *Server) Metric(t testing.TB, name string) float64 {
+	t.Helper()
+	answer, err := http.Get(s.MetricsURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		if text, found := strings.CutPrefix(lines.Text(), name+" "); found {
+			value, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return value
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
 }
 
 // DatabaseURL reaches the private PostgreSQL as its owner.

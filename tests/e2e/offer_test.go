@@ -1,0 +1,99 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"rockpool/backend/backendtest"
+	"rockpool/shared/wire"
+	"rockpool/tests/rig"
+)
+
+// attempts of a job, the oldest first.
+func (u *tenant) attempts(id string) []backendtest.Attempt {
+	u.t.Helper()
+	list, err := u.client.Attempts(u.t.Context(), id)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return list.Items
+}
+
+// counted is how many attempts of the job count against its maximum.
+func (u *tenant) counted(id string) int {
+	u.t.Helper()
+	return query[int](u.t, u.s, `SELECT counted FROM jobs WHERE id = $1`, id)
+}
+
+func TestCase_D9_AnOfferThatNobodyAnswersGoesElsewhere(t *testing.T) {
+	t.Parallel()
+	u := newTenant(t, server(t))
+	deaf := u.node("deaf", rig.RawOptions{Slots: 4}) // has the most free slots, so it is asked first
+	live := u.node("live", rig.RawOptions{})
+	job := u.submit()
+	if offer := rig.Hear[wire.Offer](t, deaf); offer.Job != job.ID || offer.Attempt != 1 {
+		t.Fatalf("offered %+v", offer)
+	}
+	asked := time.Now()
+	offer := rig.Hear[wire.Offer](t, live)
+	if took := time.Since(asked); took > 5*time.Second {
+		t.Errorf("offered elsewhere after %v", took)
+	}
+	if offer.Job != job.ID || offer.Attempt != 2 {
+		t.Errorf("offered %s/%d, want %s/2", offer.Job, offer.Attempt, job.ID)
+	}
+	if counted := u.counted(job.ID); counted != 0 {
+		t.Errorf("%d attempts count although none was taken", counted)
+	}
+	live.Send(t, wire.Accept{Job: offer.Job, Attempt: 2})
+	rig.Hear[wire.Start](t, live)
+	if verdict := live.Report(t, rig.Succeed(offer)); verdict != wire.VerdictStored {
+		t.Errorf("verdict %s", verdict)
+	}
+	u.await(job.ID, "succeeded")
+	if counted := u.counted(job.ID); counted != 1 {
+		t.Errorf("%d attempts count, want the one that ran", counted)
+	}
+	list := u.attempts(job.ID)
+	if len(list) != 2 || list[0].Outcome != "unanswered" || list[0].Node != deaf.Name || list[1].Outcome != "ended" || list[1].Node != live.Name {
+		t.Errorf("attempts %+v", list)
+	}
+	// Its heartbeats kept it in the fleet meanwhile.
+	if node, err := u.client.Node(t.Context(), deaf.Name); err != nil || node.Lease != "ready" || node.Reserved.Slots != 0 {
+		t.Errorf("the deaf node is %+v, %v", node, err)
+	}
+	if void := rig.Hear[wire.Void](t, deaf); void.Job != job.ID || void.Attempt != 1 {
+		t.Errorf("voided %+v", void)
+	}
+}
+
+func TestCase_D10_AnOfferIntoADyingSocketIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	u := newTenant(t, server(t))
+	n := u.node("1", rig.RawOptions{})
+	job := u.submit()
+	offer := rig.Hear[wire.Offer](t, n)
+	n.Cut()
+	cut := time.Now()
+	n.Join(t)
+	again := n.Take(t)
+	if took := time.Since(cut); took > offerTimeout+5*time.Second {
+		t.Errorf("offered again after %v", took)
+	}
+	if again.Job != offer.Job || again.Attempt != offer.Attempt+1 {
+		t.Errorf("offered %s/%d after %s/%d", again.Job, again.Attempt, offer.Job, offer.Attempt)
+	}
+	if counted := u.counted(job.ID); counted != 0 {
+		t.Errorf("%d attempts count before one has ended", counted)
+	}
+	if verdict := n.Report(t, rig.Succeed(again)); verdict != wire.VerdictStored {
+		t.Errorf("verdict %s", verdict)
+	}
+	u.await(job.ID, "succeeded")
+	if counted, starts := u.counted(job.ID), n.Seen(wire.TypeStart); counted != 1 || starts != 1 {
+		t.Errorf("%d attempts count, %d were started, want 1 and 1", counted, starts)
+	}
+	if list := u.attempts(job.ID); len(list) != 2 || list[0].Outcome != "unanswered" {
+		t.Errorf("attempts %+v", list)
+	}
+}
