@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+)
+
+type appRow struct {
+	bun.BaseModel `bun:"table:apps,alias:a"`
+
+	ID        string    `bun:"id,pk"`
+	Owner     *int64    `bun:"owner_id"`
+	CreatedAt time.Time `bun:"created_at,nullzero"`
+	Version   int64     `bun:"version,nullzero"`
+}
+
+func (r *appRow) record() record.App {
+	return record.App{ID: r.ID, Owner: orZero(r.Owner), CreatedAt: r.CreatedAt.UTC(), Version: r.Version}
+}
+
+type bindingRow struct {
+	bun.BaseModel `bun:"table:app_pool_bindings,alias:b"`
+
+	App           string   `bun:"app_id,pk"`
+	Role          string   `bun:"role,pk"`
+	Pools         []string `bun:"pool_ids,array"`
+	AllowFallback bool     `bun:"allow_fallback"`
+}
+
+func (r *bindingRow) binding() fleet.Binding {
+	return fleet.Binding{Role: r.Role, Pools: r.Pools, AllowFallback: r.AllowFallback}
+}
+
+// orZero reads a nullable id: 0 is nobody.
+func orZero(id *int64) int64 {
+	if id == nil {
+		return 0
+	}
+	return *id
+}
+
+func orNull(id int64) *int64 {
+	if id == 0 {
+		return nil
+	}
+	return &id
+}
+
+// CreateApp makes an app. An id that is there is a conflict.
+func (db *DB) CreateApp(ctx context.Context, actor record.Actor, app record.App) (record.App, error) {
+	row := appRow{ID: app.ID, Owner: orNull(app.Owner)}
+	err := db.inTx(ctx, "create app "+app.ID, func(ctx context.Context, tx bun.Tx) error {
+		_, err := tx.NewInsert().Model(&row).Column("id", "owner_id").Returning("created_at, version").Exec(ctx)
+		if err != nil {
+			return err
+		}
+		return audit(ctx, tx, actor, change{action: "app_created", object: "app:" + app.ID, after: map[string]any{"owner": app.Owner}})
+	})
+	return row.record(), err
+}
+
+// App reads one app.
+func (db *DB) App(ctx context.Context, id string) (record.App, error) {
+	var row appRow
+	if err := db.bun.NewSelect().Model(&row).Where("a.id = ?", id).Scan(ctx); err != nil {
+		return record.App{}, problem("app "+id, err)
+	}
+	return row.record(), nil
+}
+
+// Apps lists apps by id; owner nil: everybody's.
+func (db *DB) Apps(ctx context.Context, owner *int64, page record.Page) ([]record.App, error) {
+	var rows []appRow
+	q := db.bun.NewSelect().Model(&rows).Where("a.id > ?", page.After).Order("a.id").Limit(limit(page))
+	if owner != nil {
+		q = q.Where("a.owner_id = ?", *owner)
+	}
+	if err := q.Scan(ctx); err != nil {
+		return nil, problem("list apps", err)
+	}
+	apps := make([]record.App, len(rows))
+	for i := range rows {
+		apps[i] = rows[i].record()
+	}
+	return apps, nil
+}
+
+// Bindings lists an app's bindings by role; none: the owner's pool.
+func (db *DB) Bindings(ctx context.Context, app string) ([]fleet.Binding, error) {
+	var rows []bindingRow
+	if err := db.bun.NewSelect().Model(&rows).Where("b.app_id = ?", app).Order("b.role").Scan(ctx); err != nil {
+		return nil, problem("list bindings", err)
+	}
+	bindings := make([]fleet.Binding, len(rows))
+	for i := range rows {
+		bindings[i] = rows[i].binding()
+	}
+	return bindings, nil
+}

@@ -1,0 +1,46 @@
+package store
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"rockpool/backend/internal/record"
+)
+
+// PutArtifact notes that a file is there for its owner. A second time changes
+// nothing.
+func (db *DB) PutArtifact(ctx context.Context, a record.Artifact) error {
+	_, err := db.pool.Exec(ctx, `INSERT INTO artifacts (owner_id, digest, size) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, a.Owner, a.Digest, a.Size)
+	return problem("note an artifact", err)
+}
+
+// Artifact finds a file by its digest; owner nil: anybody's.
+func (db *DB) Artifact(ctx context.Context, digest string, owner *int64) (record.Artifact, error) {
+	return db.artifact(ctx, digest, `
+		WHERE a.digest = $1 AND ($2::bigint IS NULL OR a.owner_id = $2) ORDER BY a.owner_id LIMIT 1`, owner)
+}
+
+// ArtifactForNode finds a file that an open job on that node names as an input;
+// the file must be the app owner's or the submitter's.
+func (db *DB) ArtifactForNode(ctx context.Context, digest, node string) (record.Artifact, error) {
+	return db.artifact(ctx, digest, `
+		WHERE a.digest = $1 AND EXISTS (
+			SELECT 1 FROM jobs j WHERE j.node_id = $2 AND j.ended_at IS NULL AND j.state IN ('offered', 'canceling')
+			AND a.owner_id IN (j.owner_id, j.submitter_id)
+			AND j.spec::jsonb -> 'inputs' @> jsonb_build_array(jsonb_build_object('digest', a.digest)))
+		LIMIT 1`, node)
+}
+
+func (db *DB) artifact(ctx context.Context, digest, where string, arg any) (record.Artifact, error) {
+	rows, err := db.pool.Query(ctx, "SELECT a.digest, a.size, a.owner_id, a.created_at FROM artifacts a "+where, digest, arg)
+	if err != nil {
+		return record.Artifact{}, problem("artifact "+digest, err)
+	}
+	a, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (a record.Artifact, err error) {
+		err = row.Scan(&a.Digest, &a.Size, &a.Owner, &a.CreatedAt)
+		a.CreatedAt = a.CreatedAt.UTC()
+		return a, err
+	})
+	return a, problem("artifact "+digest, err)
+}

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+	"rockpool/shared/ids"
+)
+
+// jobColumns are the columns that a job's insert and its update have in common.
+type jobColumns struct {
+	id, state, cause, detail, attempt, counted, outcome, node, pool, fallback, decision, assigned, started, ended, cancelBy array
+}
+
+// add appends a row. keepDecision: it is the one that stands in the row already,
+// and NULL is sent.
+func (c *jobColumns) add(w *Writer, id ids.JobID, r *core.JobRow, keepDecision bool) {
+	c.id.uuid(id)
+	c.state.text(storedState(r.State))
+	c.cause.text(string(r.Cause))
+	c.detail.text(r.Detail)
+	c.attempt.int4(r.Attempt)
+	c.counted.int4(r.Counted)
+	c.outcome.text(r.Outcome.String())
+	c.node.text(r.Node)
+	c.pool.text(r.Pool)
+	c.fallback.bool(r.Fallback)
+	if keepDecision {
+		c.decision.null()
+	} else {
+		w.decision(&c.decision, r.Decision)
+	}
+	w.stamp(&c.assigned, r.AssignedAt)
+	w.stamp(&c.started, r.StartedAt)
+	w.stamp(&c.ended, r.EndedAt)
+	c.cancelBy.text(r.CancelBy)
+}
+
+// params are the columns as parameters $1 to $15, and more after them.
+func (c *jobColumns) params(more ...any) []any {
+	return append([]any{
+		&c.id, &c.state, &c.cause, &c.detail, &c.attempt, &c.counted, &c.outcome, &c.node, &c.pool, &c.fallback, &c.decision,
+		&c.assigned, &c.started, &c.ended, &c.cancelBy,
+	}, more...)
+}
+
+// stamp appends the wall time of a core time; 0 is NULL.
+func (w *Writer) stamp(a *array, t fleet.Time) {
+	if t == 0 {
+		a.null()
+		return
+	}
+	a.time(w.wall(t))
+}
+
+// decision appends a decision as JSON; nil is NULL.
+func (w *Writer) decision(a *array, d *fleet.Decision) {
+	if d == nil {
+		a.null()
+		return
+	}
+	a.end(record.AppendDecision(a.begin(), d, w.wall(d.At)))
+}

@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+	"rockpool/shared/ids"
+)
+
+// selectJobs reads whole jobs, with results where they stand apart; scanJob knows
+// its columns. The log is not among them. %s is where the jobs j come from.
+const selectJobs = `
+	SELECT j.id, j.app_id, j.owner_id, j.submitter_id, j.spec, j.state, j.cause, j.detail, j.attempt, j.counted, j.outcome,
+	       j.node_id, j.pool_id, j.fallback, j.decision, j.exit_code, coalesce(j.output, r.output), r.outputs, j.log_bytes,
+	       j.submitted_at, j.assigned_at, j.started_at, j.ended_at
+	FROM %s LEFT JOIN results r ON j.result_apart AND r.job_id = j.id `
+
+func scanJob(row pgx.CollectableRow) (j record.Job, err error) {
+	var id [16]byte
+	var spec, outputs []byte
+	var state, outcome string
+	err = row.Scan(&id, &j.Spec.App, &j.Spec.Owner, &j.Spec.Submitter, &spec, &state, &j.Cause, &j.Detail, &j.Attempt, &j.Counted, &outcome,
+		&j.Node, &j.Pool, &j.Fallback, &j.Decision, &j.ExitCode, &j.Output, &outputs, &j.LogBytes,
+		&j.SubmittedAt, &j.AssignedAt, &j.StartedAt, &j.EndedAt)
+	if err != nil {
+		return j, err
+	}
+	j.Spec.ID = id
+	j.SubmittedAt, j.AssignedAt, j.StartedAt, j.EndedAt = j.SubmittedAt.UTC(), utc(j.AssignedAt), utc(j.StartedAt), utc(j.EndedAt)
+	if err := json.Unmarshal(spec, &j.Spec); err != nil {
+		return j, fmt.Errorf("spec of job %s: %w", j.Spec.ID, err)
+	}
+	if outputs != nil {
+		if err := json.Unmarshal(outputs, &j.Outputs); err != nil {
+			return j, fmt.Errorf("outputs of job %s: %w", j.Spec.ID, err)
+		}
+	}
+	if j.State, err = jobState(state); err != nil {
+		return j, err
+	}
+	j.Outcome, err = attemptOutcome(outcome)
+	return j, err
+}
+
+func jobState(name string) (fleet.JobState, error) {
+	if s, ok := fleet.ParseJobState(name); ok {
+		return s, nil
+	}
+	return 0, fmt.Errorf("unknown state %q of a job: the database is of a newer release", name)
+}
+
+func attemptOutcome(name string) (fleet.AttemptOutcome, error) {
+	if o, ok := fleet.ParseAttemptOutcome(name); ok {
+		return o, nil
+	}
+	return 0, fmt.Errorf("unknown outcome %q of an attempt: the database is of a newer release", name)
+}
+
+// Job reads one job; owner nil: anybody's, otherwise another owner's is not found.
+func (db *DB) Job(ctx context.Context, id ids.JobID, owner *int64) (record.Job, error) {
+	what := "job " + id.String()
+	rows, err := db.pool.Query(ctx, fmt.Sprintf(selectJobs, "jobs j")+
+		"WHERE j.id = $1 AND ($2::bigint IS NULL OR j.owner_id = $2)", id.String(), owner)
+	if err != nil {
+		return record.Job{}, problem(what, err)
+	}
+	job, err := pgx.CollectExactlyOneRow(rows, scanJob)
+	return job, problem(what, err)
+}
+
+// Jobs lists jobs, newest first. A page's After is the last job's id.
+func (db *DB) Jobs(ctx context.Context, filter record.JobFilter, page record.Page) ([]record.Job, error) {
+	q, err := jobsQuery(filter, page)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := db.pool.Query(ctx, q.sql, q.args...)
+	if err != nil {
+		return nil, problem("list jobs", err)
+	}
+	jobs, err := pgx.CollectRows(rows, scanJob)
+	return jobs, problem("list jobs", err)
+}
+
+// query is SQL under construction; arg adds a parameter and gives its name.
+type query struct {
+	sql  string
+	args []any
+}
+
+func (q *query) arg(v any) string {
+	q.args = append(q.args, v)
+	return "$" + strconv.Itoa(len(q.args))
+}
+
+// jobsQuery looks up an owner's list app by app: each is one stretch of an index
+// in the order wanted, so that a small owner's page costs little beside a large
+// one's millions.
+func jobsQuery(f record.JobFilter, page record.Page) (*query, error) {
+	q := &query{}
+	var where []string
+	if page.After != "" {
+		after, err := ids.ParseJobID(page.After)
+		if err != nil {
+			return nil, badPage(page)
+		}
+		where = append(where, "id < "+q.arg(after.String()))
+	}
+	if f.State != nil {
+		where = append(where, "state = "+q.arg(storedState(*f.State)))
+		if !f.State.Terminal() {
+			where = append(where, "ended_at IS NULL") // the open jobs' index
+		}
+	}
+	if f.Node != "" {
+		where = append(where, "node_id = "+q.arg(f.Node))
+	}
+	if f.Owner != nil {
+		where = append(where, "owner_id = "+q.arg(*f.Owner))
+	}
+	byApp := f.App != "" || f.Owner != nil
+	switch {
+	case f.App != "":
+		where = append(where, "app_id = "+q.arg(f.App))
+	case byApp:
+		where = append(where, "app_id = a.id")
+	}
+	filter := ""
+	if len(where) > 0 {
+		filter = " WHERE " + strings.Join(where, " AND ")
+	}
+	most := " ORDER BY id DESC LIMIT " + q.arg(limit(page))
+	from := "(SELECT * FROM jobs" + filter + most + ") j"
+	if byApp && f.App == "" {
+		from = "(SELECT id FROM apps WHERE owner_id = " + q.arg(*f.Owner) + ") a CROSS JOIN LATERAL " + from
+	}
+	q.sql = fmt.Sprintf(selectJobs, from) + strings.ReplaceAll(most, "id", "j.id")
+	return q, nil
+}
+
+// JobAttempts lists a job's superseded attempts, oldest first. The current one
+// stands on the job.
+func (db *DB) JobAttempts(ctx context.Context, id ids.JobID) ([]record.Attempt, error) {
+	rows, err := db.pool.Query(ctx, `
+		SELECT attempt, node_id, pool_id, fallback, outcome, cause, decision, assigned_at, started_at, ended_at
+		FROM attempts WHERE job_id = $1 ORDER BY attempt`, id.String())
+	if err != nil {
+		return nil, problem("list attempts", err)
+	}
+	attempts, err := pgx.CollectRows(rows, scanAttempt)
+	return attempts, problem("list attempts", err)
+}
+
+func scanAttempt(row pgx.CollectableRow) (a record.Attempt, err error) {
+	var outcome string
+	err = row.Scan(&a.Attempt, &a.Node, &a.Pool, &a.Fallback, &outcome, &a.Cause, &a.Decision, &a.AssignedAt, &a.StartedAt, &a.EndedAt)
+	if err != nil {
+		return a, err
+	}
+	a.AssignedAt, a.StartedAt, a.EndedAt = utc(a.AssignedAt), utc(a.StartedAt), utc(a.EndedAt)
+	a.Outcome, err = attemptOutcome(outcome)
+	return a, err
+}
+
+// JobLog reads the head and tail of the log that came with the job's result; a
+// job without them is not found.
+func (db *DB) JobLog(ctx context.Context, id ids.JobID) (record.JobLog, error) {
+	var log record.JobLog
+	err := db.pool.QueryRow(ctx, `
+		SELECT r.attempt, coalesce(r.log_head, ''), coalesce(r.log_tail, ''), j.log_bytes
+		FROM results r JOIN jobs j ON j.id = r.job_id WHERE r.job_id = $1::uuid AND j.id = $1::uuid`, id.String()).
+		Scan(&log.Attempt, &log.Head, &log.Tail, &log.Bytes)
+	return log, problem("log of job "+id.String(), err)
+}

@@ -1,0 +1,208 @@
+package store
+
+import (
+	"encoding/json"
+
+	"github.com/jackc/pgx/v5"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+	"rockpool/shared/ids"
+)
+
+const insertJobsSQL = `
+	INSERT INTO jobs (id, state, cause, detail, attempt, counted, outcome, node_id, pool_id, fallback, decision,
+	                  assigned_at, started_at, ended_at, cancel_by, app_id, owner_id, submitter_id, submitted_at, spec)
+	SELECT u.id, u.state, u.cause, u.detail, u.attempt, u.counted, u.outcome, u.node, u.pool, u.fallback, u.decision,
+	       u.assigned, u.started, u.ended, u.cancel_by, u.app, u.owner, u.submitter, u.submitted, u.spec
+	FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int4[], $6::int4[], $7::text[], $8::text[], $9::text[],
+	            $10::bool[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::text[],
+	            $16::text[], $17::int8[], $18::int8[], $19::timestamptz[], $20::text[])
+	  AS u(id, state, cause, detail, attempt, counted, outcome, node, pool, fallback, decision,
+	       assigned, started, ended, cancel_by, app, owner, submitter, submitted, spec)`
+
+func (r *round) queueInserts() {
+	var c jobColumns
+	var app, owner, submitter, submitted, spec array
+	var keyed []*core.JobInsert
+	for i := range r.e.Inserts {
+		in := &r.e.Inserts[i]
+		if r.out.job(in.Spec.ID) {
+			continue
+		}
+		c.add(r.w, in.Spec.ID, &in.Row, false)
+		app.text(in.Spec.App)
+		owner.int8(in.Spec.Owner)
+		submitter.int8(in.Spec.Submitter)
+		submitted.time(r.w.wall(in.At))
+		spec.end(record.AppendSpec(spec.begin(), in.Spec))
+		if in.IdempotencyKey != "" {
+			keyed = append(keyed, in)
+		}
+	}
+	if c.id.n == 0 {
+		return
+	}
+	r.queueKeys(keyed)
+	r.batch.Queue(insertJobsSQL, c.params(&app, &owner, &submitter, &submitted, &spec)...)
+}
+
+const idempotencySQL = `
+	INSERT INTO idempotency (user_id, key, request_digest, job_id)
+	SELECT u.submitter, u.key, u.digest, u.job FROM unnest($1::int8[], $2::text[], $3::bytea[], $4::uuid[]) AS u(submitter, key, digest, job)
+	ON CONFLICT (user_id, key) DO NOTHING
+	RETURNING job_id`
+
+// queueKeys comes before the jobs: a key that is there already refuses its job.
+func (r *round) queueKeys(keyed []*core.JobInsert) {
+	if len(keyed) == 0 {
+		return
+	}
+	var submitter, key, digest, job array
+	sent := make([]ids.JobID, 0, len(keyed))
+	for _, in := range keyed {
+		submitter.int8(in.Spec.Submitter)
+		key.text(in.IdempotencyKey)
+		digest.bytes(in.RequestDigest[:])
+		job.uuid(in.Spec.ID)
+		sent = append(sent, in.Spec.ID)
+	}
+	r.batch.Queue(idempotencySQL, &submitter, &key, &digest, &job).Query(r.refuseMissing(sent, core.RefusedIdempotency))
+}
+
+// The guard: a job moves on only from the state and attempt that memory believed.
+const updateJobsSQL = `
+	UPDATE jobs AS j SET
+		state = u.state, cause = u.cause, detail = u.detail, attempt = u.attempt, counted = u.counted, outcome = u.outcome,
+		node_id = u.node, pool_id = u.pool, fallback = u.fallback, decision = coalesce(u.decision, j.decision),
+		assigned_at = u.assigned, started_at = u.started, ended_at = u.ended, cancel_by = u.cancel_by,
+		exit_code = u.exit_code, output = u.output::json, result_digest = u.digest, log_bytes = u.log_bytes, result_apart = u.apart
+	FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int4[], $6::int4[], $7::text[], $8::text[], $9::text[],
+	            $10::bool[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::text[],
+	            $16::text[], $17::int4[], $18::int8[], $19::text[], $20::bytea[], $21::int8[], $22::bool[])
+	  AS u(id, state, cause, detail, attempt, counted, outcome, node, pool, fallback, decision,
+	       assigned, started, ended, cancel_by, from_state, from_attempt, exit_code, output, digest, log_bytes, apart)
+	WHERE j.id = u.id AND j.id = ANY ($1) AND j.id BETWEEN $23 AND $24 AND j.state = u.from_state AND j.attempt = u.from_attempt
+	RETURNING j.id`
+
+func (r *round) queueUpdates() {
+	var c jobColumns
+	var res resultColumns
+	var fromState, fromAttempt array
+	var apart []*core.JobUpdate
+	sent := make([]ids.JobID, 0, len(r.e.Updates))
+	for i := range r.e.Updates {
+		u := &r.e.Updates[i]
+		if r.out.job(u.Job) {
+			continue
+		}
+		sent = append(sent, u.Job)
+		c.add(r.w, u.Job, &u.Row, keepsDecision(u))
+		fromState.text(storedState(u.FromState))
+		fromAttempt.int4(u.FromAttempt)
+		if res.add(u.Result) {
+			apart = append(apart, u)
+		}
+	}
+	if len(sent) == 0 {
+		return
+	}
+	low, high := bounds(sent)
+	r.batch.Queue(updateJobsSQL, c.params(&fromState, &fromAttempt,
+		&res.exitCode, &res.output, &res.digest, &res.logBytes, &res.apart, [16]byte(low), [16]byte(high))...).
+		Query(r.refuseMissing(sent, core.RefusedStale))
+	r.queueResults(apart)
+}
+
+// keepsDecision: a placed decision belongs to its attempt and stands in the row
+// since the assignment; it need not travel again.
+func keepsDecision(u *core.JobUpdate) bool {
+	assigned := u.FromState == fleet.JobOffered || u.FromState == fleet.JobRunning || u.FromState == fleet.JobCanceling
+	return assigned && u.Row.Attempt == u.FromAttempt && u.Row.Decision != nil && u.Row.Decision.Outcome == fleet.OutcomePlaced
+}
+
+// resultColumns are what a result adds to its job's row.
+type resultColumns struct{ exitCode, output, digest, logBytes, apart array }
+
+// maxRowOutput is the largest output that stands on the job's row, in bytes.
+const maxRowOutput = 4 << 10
+
+// add appends a result or, for nil, none. It reports one that needs a row of its
+// own.
+func (c *resultColumns) add(res *fleet.Result) (apart bool) {
+	if res == nil {
+		c.exitCode.null()
+		c.output.null()
+		c.digest.null()
+		c.logBytes.int8(0)
+		c.apart.bool(false)
+		return false
+	}
+	apart = len(res.Output) > maxRowOutput || len(res.Head)+len(res.Tail)+len(res.Outputs) > 0
+	c.exitCode.int8(res.ExitCode)
+	if apart || len(res.Output) == 0 {
+		c.output.null()
+	} else {
+		c.output.bytes(res.Output)
+	}
+	c.digest.bytes(res.Digest[:])
+	c.logBytes.int8(res.LogBytes)
+	c.apart.bool(apart)
+	return apart
+}
+
+const resultsSQL = `
+	INSERT INTO results (job_id, attempt, output, outputs, log_head, log_tail)
+	SELECT u.job, u.attempt, u.output::json, u.outputs::json, u.head, u.tail
+	FROM unnest($1::uuid[], $2::int4[], $3::text[], $4::text[], $5::bytea[], $6::bytea[]) AS u(job, attempt, output, outputs, head, tail)`
+
+// queueResults keeps what is too large for the jobs' rows.
+func (r *round) queueResults(updates []*core.JobUpdate) {
+	if len(updates) == 0 {
+		return
+	}
+	var job, attempt, output, outputs, head, tail array
+	for _, u := range updates {
+		job.uuid(u.Job)
+		attempt.int4(u.Row.Attempt)
+		if len(u.Result.Output) == 0 {
+			output.null()
+		} else {
+			output.bytes(u.Result.Output)
+		}
+		if len(u.Result.Outputs) == 0 {
+			outputs.null()
+		} else {
+			list, _ := json.Marshal(u.Result.Outputs) // texts and numbers always have a JSON form
+			outputs.bytes(list)
+		}
+		head.bytes(u.Result.Head)
+		tail.bytes(u.Result.Tail)
+	}
+	r.batch.Queue(resultsSQL, &job, &attempt, &output, &outputs, &head, &tail)
+}
+
+// refuseMissing reads the ids that a statement gave back, and refuses those that
+// were sent and are not among them.
+func (r *round) refuseMissing(sent []ids.JobID, why core.RefusedWhy) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		there := make([]ids.JobID, 0, len(sent))
+		for rows.Next() {
+			there = append(there, ids.JobID(rows.RawValues()[0]))
+		}
+		if err := rows.Err(); err != nil || len(there) == len(sent) {
+			return err
+		}
+		found := make(map[ids.JobID]bool, len(there))
+		for _, id := range there {
+			found[id] = true
+		}
+		for _, id := range sent {
+			if !found[id] {
+				r.stale = append(r.stale, core.Refusal{Job: id, Why: why})
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+)
+
+// report is a node's last hello as node_reports keeps it.
+type report struct {
+	AgentVersion string        `json:"agentVersion,omitempty"`
+	OS           string        `json:"os,omitempty"`
+	Arch         string        `json:"arch,omitempty"`
+	MachineID    string        `json:"machineId,omitempty"`
+	Role         string        `json:"role,omitempty"` // as claimed
+	Region       string        `json:"region,omitempty"`
+	Backend      string        `json:"backend,omitempty"`
+	Capacity     fleet.Vector  `json:"capacity"`
+	Runners      []string      `json:"runners,omitempty"`
+	Endpoints    []fleet.Label `json:"endpoints,omitempty"`
+	Labels       []fleet.Label `json:"labels,omitempty"`
+	RemoteAddr   string        `json:"remoteAddr,omitempty"`
+}
+
+func reportOf(r *fleet.NodeReport) report {
+	return report{
+		AgentVersion: r.AgentVersion, OS: r.OS, Arch: r.Arch, MachineID: r.MachineID, Role: r.Role, Region: r.Region,
+		Backend: r.Backend, Capacity: r.Capacity, Runners: r.Runners, Endpoints: r.Endpoints, Labels: r.Labels, RemoteAddr: r.RemoteAddr,
+	}
+}
+
+// selectNodes reads whole nodes; scanNode knows its columns.
+const selectNodes = `
+	SELECT n.id, coalesce(n.owner_id, 0), coalesce(n.pool_id, 'default'), n.role, coalesce(n.license_id, ''),
+	       n.left_at IS NOT NULL, n.epoch, n.boot_id, n.version, n.slots, n.created_at, s.last_seen, r.report,
+	       CASE WHEN n.held THEN (SELECT json_agg(json_build_object('Kind', h.kind, 'Owner', h.owner, 'Actor', h.actor,
+	           'Reason', h.reason) ORDER BY h.kind, h.owner) FROM node_holds h WHERE h.node_id = n.id) END
+	FROM nodes n LEFT JOIN node_reports r ON r.node_id = n.id LEFT JOIN node_seen s ON s.node_id = n.id `
+
+func scanNode(row pgx.CollectableRow) (n record.Node, err error) {
+	var slots int64
+	var reported, holds []byte
+	err = row.Scan(&n.ID, &n.Owner, &n.Pool, &n.Role, &n.License, &n.Left, &n.Epoch, &n.BootID, &n.Version, &slots,
+		&n.CreatedAt, &n.LastSeen, &reported, &holds)
+	if err != nil {
+		return n, err
+	}
+	n.CreatedAt, n.LastSeen = n.CreatedAt.UTC(), utc(n.LastSeen)
+	if holds != nil {
+		if err := json.Unmarshal(holds, &n.Holds); err != nil {
+			return n, fmt.Errorf("holds of node %s: %w", n.ID, err)
+		}
+	}
+	if reported != nil {
+		var r report
+		if err := json.Unmarshal(reported, &r); err != nil {
+			return n, fmt.Errorf("report of node %s: %w", n.ID, err)
+		}
+		fillReport(&n, r)
+	}
+	n.Capacity.Slots = slots
+	return n, nil
+}
+
+func fillReport(n *record.Node, r report) {
+	n.Region, n.Backend, n.Capacity, n.Runners = r.Region, r.Backend, r.Capacity, r.Runners
+	n.AgentVersion, n.OS, n.Arch, n.MachineID = r.AgentVersion, r.OS, r.Arch, r.MachineID
+	n.Endpoints, n.Labels, n.RemoteAddr = r.Endpoints, r.Labels, r.RemoteAddr
+}
+
+// querier is what the pool and a transaction have in common.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func nodesWhere(ctx context.Context, q querier, where string, args ...any) ([]record.Node, error) {
+	rows, err := q.Query(ctx, selectNodes+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scanNode)
+}
+
+func oneNode(ctx context.Context, q querier, what, where string, args ...any) (record.Node, error) {
+	nodes, err := nodesWhere(ctx, q, where, args...)
+	if err != nil {
+		return record.Node{}, problem(what, err)
+	}
+	if len(nodes) == 0 {
+		return record.Node{}, notFound(what)
+	}
+	return nodes[0], nil
+}
+
+// Node reads one node.
+func (db *DB) Node(ctx context.Context, id string) (record.Node, error) {
+	return oneNode(ctx, db.pool, "node "+id, "WHERE n.id = $1", id)
+}
+
+// NodeBySecret finds the node whose secret has that SHA-256. One that was
+// revoked or has left is not found: it comes back by registering.
+func (db *DB) NodeBySecret(ctx context.Context, sum [32]byte) (fleet.NodeRecord, error) {
+	node, err := oneNode(ctx, db.pool, "node", "WHERE n.secret_sum = $1 AND n.left_at IS NULL", sum[:])
+	return node.NodeRecord, err
+}
+
+// Nodes lists nodes by id; owner nil: everybody's.
+func (db *DB) Nodes(ctx context.Context, owner *int64, page record.Page) ([]record.Node, error) {
+	nodes, err := nodesWhere(ctx, db.pool, `WHERE n.id > $1 AND ($2::bigint IS NULL OR n.owner_id = $2) ORDER BY n.id LIMIT $3`,
+		page.After, owner, limit(page))
+	return nodes, problem("list nodes", err)
+}
+
+// MoveNode puts a node into another pool, and says which it was in. ifVersion is
+// the version that the caller saw (nil: any); another one is
+// precondition_failed. From the commit on no assignment to the node holds that
+// was decided for the old pool.
+func (db *DB) MoveNode(ctx context.Context, actor record.Actor, node, pool, reason string, ifVersion *int64) (from string, moved fleet.NodeRecord, err error) {
+	err = db.inTx(ctx, "move node "+node, func(ctx context.Context, tx bun.Tx) error {
+		var version int64
+		err := tx.NewRaw("SELECT coalesce(pool_id, 'default'), version FROM nodes WHERE id = ? FOR NO KEY UPDATE", node).
+			Scan(ctx, &from, &version)
+		if err != nil {
+			return problem("node "+node, err)
+		}
+		if ifVersion != nil && *ifVersion != version {
+			return fleet.Errorf(fleet.CodePreconditionFail, "the node's record has version "+strconv.FormatInt(version, 10)+": read it again")
+		}
+		res, err := tx.NewRaw("SELECT 1 FROM pools WHERE id = ? FOR KEY SHARE", pool).Exec(ctx)
+		if err := oneRow(res, err, notFound("pool "+pool)); err != nil {
+			return err
+		}
+		res, err = tx.NewRaw("UPDATE nodes SET pool_id = ?, version = version + 1 WHERE id = ?", pool, node).Exec(ctx)
+		if err := oneRow(res, err, notFound("node "+node)); err != nil {
+			return err
+		}
+		return audit(ctx, tx, actor, change{
+			action: "node_moved", object: "node:" + node, reason: reason,
+			before: map[string]any{"pool": from}, after: map[string]any{"pool": pool},
+		})
+	})
+	if err != nil {
+		return "", fleet.NodeRecord{}, err
+	}
+	rec, err := db.Node(ctx, node)
+	return from, rec.NodeRecord, err
+}
+
+// RevokeNode makes the node's secret good for nothing; the node has left, and its
+// seat is free. A second time changes nothing.
+func (db *DB) RevokeNode(ctx context.Context, actor record.Actor, id, reason string) error {
+	return db.inTx(ctx, "revoke node "+id, func(ctx context.Context, tx bun.Tx) error {
+		res, err := tx.NewRaw(`UPDATE nodes SET revoked_at = coalesce(revoked_at, now()), left_at = coalesce(left_at, now()),
+			version = version + 1 WHERE id = ?`, id).Exec(ctx)
+		if err := oneRow(res, err, notFound("node "+id)); err != nil {
+			return err
+		}
+		return audit(ctx, tx, actor, change{action: "node_revoked", object: "node:" + id, reason: reason})
+	})
+}
+
+// TouchNodes keeps when nodes were last seen, in one statement. Call it with the
+// whole fleet once a minute, not with each heartbeat.
+func (db *DB) TouchNodes(ctx context.Context, nodes []string, seen []time.Time) error {
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO node_seen (node_id, last_seen)
+		SELECT u.id, u.seen FROM unnest($1::text[], $2::timestamptz[]) AS u(id, seen) JOIN nodes n ON n.id = u.id ORDER BY u.id
+		ON CONFLICT (node_id) DO UPDATE SET last_seen = excluded.last_seen`, nodes, seen)
+	return problem("note when nodes were seen", err)
+}

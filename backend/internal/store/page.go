@@ -1,0 +1,46 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+)
+
+// limit is a page's size within its bounds.
+func limit(p record.Page) int64 {
+	if p.Limit <= 0 {
+		return record.DefaultPage
+	}
+	return int64(min(p.Limit, record.MaxPage))
+}
+
+var errPage = errors.New("not a position that a list gave out")
+
+func badPage(p record.Page) error {
+	return &fleet.Error{Code: fleet.CodeBadRequest, Detail: "the page token is none that this list gave out", Cause: fmt.Errorf("%w: %q", errPage, p.After)}
+}
+
+// numberAfter reads a page's position in a list by number; 0: from its begin.
+func numberAfter(p record.Page) (int64, error) {
+	if p.After == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(p.After, 10, 64)
+	if err != nil || n <= 0 {
+		return 0, badPage(p)
+	}
+	return n, nil
+}
+
+// utc is a nullable time as it is shown.
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+)
+
+// LoadSnapshot reads everything that the core needs to begin or to begin again,
+// as of one moment. In the same transaction it sets the nodes' reservations to
+// what the open jobs hold, and logs where they differed. at tells the core's time
+// of a wall time.
+//
+// A writer that still works makes it fail or read from before: only the shard's
+// owner calls it, between two commits.
+func (db *DB) LoadSnapshot(ctx context.Context, at func(time.Time) fleet.Time) (*core.Snapshot, error) {
+	s := &core.Snapshot{}
+	err := pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+		// The planner may not know yet how few of the jobs are open.
+		_, err := tx.Exec(ctx, "SET LOCAL enable_seqscan = off")
+		if err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, "SELECT epoch FROM shards WHERE id = 1").Scan(&s.Epoch); err != nil {
+			return err
+		}
+		if s.Pools, err = loadPools(ctx, tx); err != nil {
+			return fmt.Errorf("pools: %w", err)
+		}
+		if s.Apps, err = loadApps(ctx, tx); err != nil {
+			return fmt.Errorf("apps: %w", err)
+		}
+		if s.Nodes, err = loadNodes(ctx, tx); err != nil {
+			return fmt.Errorf("nodes: %w", err)
+		}
+		if s.Jobs, err = loadJobs(ctx, tx, at); err != nil {
+			return fmt.Errorf("open jobs: %w", err)
+		}
+		return db.reconcile(ctx, tx, s.Jobs)
+	})
+	if err != nil {
+		return nil, problem("load the fleet", err)
+	}
+	return s, nil
+}
+
+func loadPools(ctx context.Context, tx pgx.Tx) ([]fleet.Pool, error) {
+	rows, err := tx.Query(ctx, "SELECT id, name, kind, state FROM pools ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[fleet.Pool])
+}
+
+func loadApps(ctx context.Context, tx pgx.Tx) ([]fleet.App, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT a.id, coalesce(a.owner_id, 0), (SELECT json_agg(json_build_object('Role', b.role, 'Pools', b.pool_ids,
+			'AllowFallback', b.allow_fallback) ORDER BY b.role) FROM app_pool_bindings b WHERE b.app_id = a.id)
+		FROM apps a ORDER BY a.id`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (a fleet.App, err error) {
+		var bindings []byte
+		if err := row.Scan(&a.ID, &a.Owner, &bindings); err != nil || bindings == nil {
+			return a, err
+		}
+		return a, json.Unmarshal(bindings, &a.Bindings)
+	})
+}
+
+func loadNodes(ctx context.Context, tx pgx.Tx) ([]fleet.NodeRecord, error) {
+	nodes, err := nodesWhere(ctx, tx, "ORDER BY n.id")
+	if err != nil {
+		return nil, err
+	}
+	records := make([]fleet.NodeRecord, len(nodes))
+	for i := range nodes {
+		records[i] = nodes[i].NodeRecord
+	}
+	return records, nil
+}
+
+func loadJobs(ctx context.Context, tx pgx.Tx, at func(time.Time) fleet.Time) ([]core.OpenJob, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT id, app_id, owner_id, submitter_id, spec, state, cause, detail, attempt, counted, outcome, node_id, pool_id,
+		       fallback, decision, submitted_at, assigned_at, started_at, cancel_by
+		FROM jobs WHERE ended_at IS NULL ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (core.OpenJob, error) { return scanOpen(row, at) })
+}
+
+func scanOpen(row pgx.CollectableRow, at func(time.Time) fleet.Time) (core.OpenJob, error) {
+	spec := &fleet.JobSpec{}
+	job := core.OpenJob{Spec: spec}
+	r := &job.Row
+	var id [16]byte
+	var wanted, decision []byte
+	var state, outcome string
+	var submitted time.Time
+	var assigned, started *time.Time
+	err := row.Scan(&id, &spec.App, &spec.Owner, &spec.Submitter, &wanted, &state, &r.Cause, &r.Detail, &r.Attempt, &r.Counted, &outcome,
+		&r.Node, &r.Pool, &r.Fallback, &decision, &submitted, &assigned, &started, &r.CancelBy)
+	if err != nil {
+		return job, err
+	}
+	spec.ID = id
+	job.SubmittedAt, r.AssignedAt, r.StartedAt = at(submitted), atOrZero(at, assigned), atOrZero(at, started)
+	var e1, e2 error
+	r.State, e1 = jobState(state)
+	r.Outcome, e2 = attemptOutcome(outcome)
+	if err := errors.Join(e1, e2, json.Unmarshal(wanted, spec), decodeDecision(r, decision, at)); err != nil {
+		return job, fmt.Errorf("job %s: %w", spec.ID, err)
+	}
+	return job, nil
+}
+
+func decodeDecision(r *core.JobRow, data []byte, at func(time.Time) fleet.Time) error {
+	if data == nil {
+		return nil
+	}
+	d, err := record.DecodeDecision(data)
+	if err != nil {
+		return err
+	}
+	d.Decision.At = at(d.At)
+	r.Decision = &d.Decision
+	return nil
+}
+
+// atOrZero is the core's time of a nullable time; 0 means never there.
+func atOrZero(at func(time.Time) fleet.Time, t *time.Time) fleet.Time {
+	if t == nil {
+		return 0
+	}
+	return at(*t)
+}

@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+)
+
+// Writer commits batches of effects, each in one transaction of set-based
+// statements, sent together and without waiting for company. It has its own
+// connection and is used by one goroutine.
+//
+// It is optimistic: everything is sent as memory believes it, and each statement
+// checks in SQL what memory believed (shard's epoch, node's pool, holds and
+// capacity, job's state and attempt). What does not come back is left out, with
+// everything else of the same job, and the rest is sent again.
+type Writer struct {
+	db    *DB
+	epoch int64
+	wall  func(fleet.Time) time.Time
+	conn  *pgx.Conn
+}
+
+// Outcome of a commit: everything was written but the refused.
+type Outcome struct{ Refused []core.Refusal }
+
+const commitLimit = 30 * time.Second
+
+// writerParams make the one plan that is right for statements that name their
+// rows by key: look up the keys in the index (= ANY), hash them against what was
+// sent. The planner's own choice rests on statistics, and those of a partition
+// that was empty this morning, or of an array of unknown length, mislead it into
+// comparing everything with everything. Generic plans are made once.
+//
+// A server that stopped in the middle must not keep its locks from the one that
+// takes over.
+var writerParams = map[string]string{
+	"enable_nestloop": "off", "enable_mergejoin": "off", "enable_seqscan": "off", "enable_bitmapscan": "off",
+	"plan_cache_mode":                     "force_generic_plan",
+	"idle_in_transaction_session_timeout": "10s",
+	"lock_timeout":                        "10s",
+}
+
+// NewWriter makes the writer of a shard's owner; wall tells the wall time of the
+// core's. It connects when first used.
+func NewWriter(db *DB, epoch int64, wall func(fleet.Time) time.Time) *Writer {
+	w := &Writer{db: db, epoch: epoch, wall: wall}
+	db.mu.Lock()
+	db.writers = append(db.writers, w)
+	db.mu.Unlock()
+	return w
+}
+
+// Close gives the connection back; closing the DB does so too.
+func (w *Writer) Close() {
+	if w.conn != nil {
+		w.conn.Close(context.Background())
+	}
+}
+
+// Commit writes the durable part of e. With a nil error it is committed but for
+// Outcome.Refused. ErrFenced: another server owns the shard, nothing was written.
+// ErrUnknown: it may be committed or not. Any other error: it is not.
+func (w *Writer) Commit(ctx context.Context, e *core.Effects) (Outcome, error) {
+	if !e.Durable() {
+		return Outcome{}, nil
+	}
+	if err := w.connect(ctx); err != nil {
+		return Outcome{}, err
+	}
+	out := &leftOut{}
+	for {
+		refused, err := w.try(ctx, e, out, true)
+		switch {
+		case isDataError(err):
+			if err := w.leaveOutBad(ctx, e, out, err); err != nil {
+				return Outcome{}, err
+			}
+		case errors.Is(err, ErrFenced), errors.Is(err, ErrUnknown):
+			return Outcome{}, err
+		case err != nil:
+			return Outcome{}, problem("write a batch", err)
+		case len(refused) == 0:
+			return Outcome{Refused: out.list}, nil
+		default:
+			out.add(refused...)
+		}
+	}
+}
+
+func (w *Writer) connect(ctx context.Context) error {
+	if w.conn != nil && !w.conn.IsClosed() {
+		return nil
+	}
+	conn, err := w.db.dial(ctx, "rockpool writer", pgx.QueryExecModeCacheStatement, writerParams)
+	if err != nil {
+		return err
+	}
+	w.conn = conn
+	return takeArrays(conn)
+}
+
+const fenceSQL = "SELECT FROM shards WHERE id = 1 AND epoch = $1 FOR KEY SHARE"
+
+// try sends everything that is not left out, and commits it when all of it came
+// back and keep is set. Otherwise it says what did not.
+func (w *Writer) try(ctx context.Context, e *core.Effects, out *leftOut, keep bool) ([]core.Refusal, error) {
+	r := &round{w: w, e: e, out: out, batch: &pgx.Batch{}}
+	if conflicts := r.sumUp(); len(conflicts) > 0 {
+		return conflicts, nil
+	}
+	r.batch.Queue("BEGIN")
+	r.batch.Queue(fenceSQL, w.epoch).Exec(func(tag pgconn.CommandTag) error {
+		if tag.RowsAffected() != 1 {
+			return ErrFenced
+		}
+		return nil
+	})
+	r.queue()
+	err := w.conn.SendBatch(ctx, r.batch).Close()
+	refused := r.refused()
+	if err != nil || len(refused) > 0 || !keep {
+		return refused, errors.Join(err, w.rollback(ctx))
+	}
+	return nil, w.commit(ctx)
+}
+
+// rollback needs no connection to have happened.
+func (w *Writer) rollback(ctx context.Context) error {
+	if w.conn.IsClosed() {
+		return nil
+	}
+	_, err := w.conn.Exec(ctx, "ROLLBACK")
+	return err
+}
+
+// commit waits for the answer also when ctx ends: not to know is worse.
+func (w *Writer) commit(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitLimit)
+	defer cancel()
+	tag, err := w.conn.Exec(ctx, "COMMIT")
+	var pg *pgconn.PgError
+	switch {
+	case err == nil && tag.String() == "COMMIT":
+		return nil
+	case err == nil:
+		return fmt.Errorf("the transaction was rolled back at commit (%s)", tag)
+	case errors.As(err, &pg) && pg.Severity == "ERROR":
+		return err
+	}
+	w.conn.Close(ctx)
+	return fmt.Errorf("%w: %w", ErrUnknown, err)
+}
