@@ -152,21 +152,6 @@ func (d *Dispatch) unassign(now fleet.Time, j *job, batch *Effects, was stored, 
 	d.next(now, j, out)
 }
 
-// attemptOf is the job's attempt as the batch has it.
-func (e *Effects) attemptOf(id ids.JobID) int32 {
-	for i := range e.Updates {
-		if e.Updates[i].Job == id {
-			return e.Updates[i].Row.Attempt
-		}
-	}
-	for i := range e.Inserts {
-		if e.Inserts[i].Spec.ID == id {
-			return e.Inserts[i].Row.Attempt
-		}
-	}
-	return 0
-}
-
 // rebase makes the job's entry in the batch lead from what the database still
 // has: an older row, or none.
 func (d *Dispatch) rebase(j *job, newer bool, was stored, insert *JobInsert, out *Effects) {
@@ -184,18 +169,6 @@ func (d *Dispatch) rebase(j *job, newer bool, was stored, insert *JobInsert, out
 	default:
 		e.from = was
 		out.Updates[e.at].FromState, out.Updates[e.at].FromAttempt = was.state, was.attempt
-	}
-}
-
-// dropUpdate takes one out of the batch; the last one takes its place.
-func (d *Dispatch) dropUpdate(at int, out *Effects) {
-	last := len(out.Updates) - 1
-	moved := out.Updates[last]
-	out.Updates[at] = moved
-	out.Updates[last] = JobUpdate{}
-	out.Updates = out.Updates[:last]
-	if at != last {
-		d.jobs[moved.Job].entry.at = at
 	}
 }
 

@@ -164,6 +164,50 @@ func TestLoad_OfferedMayHaveStarted(t *testing.T) {
 	}
 }
 
+func TestAccept_OfAnEarlierAttemptIsVoid(t *testing.T) {
+	w := script(t, record("n1", "pool-1", 1, 1))
+	a := w.agents[0]
+	spec := w.spec("a1", 1)
+	w.submit(spec, "")
+	w.commit()
+	w.disconnect(a)
+	w.join(a) // denied: the same node gets the next attempt
+	w.commit()
+	w.d.Accept(w.now, "n1", a.epoch, Attempt{Job: spec.ID, Attempt: 1}, w.pending)
+	w.after()
+	if mailed(a, SendVoid) != 1 || mailed(a, SendStart) != 0 {
+		t.Fatalf("the answer is %+v", a.mail)
+	}
+	w.d.Accept(w.now, "n1", a.epoch, Attempt{Job: spec.ID, Attempt: 2}, w.pending)
+	w.after()
+	if mailed(a, SendStart) != 1 {
+		t.Fatalf("the answer is %+v", a.mail)
+	}
+}
+
+func TestResult_AfterAnEndThatIsOnItsWay(t *testing.T) {
+	w := script(t, record("n1", "pool-1", 1, 1))
+	a := w.agents[0]
+	spec := w.spec("a1", 1)
+	w.run(spec, a)
+	w.d.Cancel(w.now, spec.ID, "u:1", 5000, w.pending)
+	w.commit()
+	for range 4 {
+		w.pass(8_750)
+		w.heartbeat(a)
+	}
+	a.mail = nil
+	w.work(a) // a little too late: the job was ended without its node's word
+	if mailed(a, SendResultAck) != 0 {
+		t.Fatal("answered before the commit")
+	}
+	w.commit()
+	if mailed(a, SendResultAck) != 1 || a.mail[0].Verdict != VerdictCanceled {
+		t.Fatalf("the answer is %+v", a.mail)
+	}
+	w.wantRow(spec.ID, fleet.JobCanceled, fleet.CauseCanceledByUser, 1, 1, "n1")
+}
+
 func TestResult_RetryableCauseGetsAnotherAttempt(t *testing.T) {
 	w := script(t, record("n1", "pool-1", 1, 2), record("n2", "pool-1", 1, 1))
 	spec := w.spec("a1", 1)

@@ -44,6 +44,10 @@ func (e *Effects) Reset() {
 	clear(e.Inserts)
 	clear(e.Updates)
 	clear(e.Attempts)
+	clear(e.Reservations)
+	clear(e.Fallbacks)
+	clear(e.Sessions)
+	clear(e.Audits)
 	clear(e.Sends)
 	*e = Effects{
 		Inserts: e.Inserts[:0], Updates: e.Updates[:0], Attempts: e.Attempts[:0], Reservations: e.Reservations[:0],

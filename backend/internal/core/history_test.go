@@ -455,6 +455,11 @@ func (w *world) atRest() {
 			w.fail("%s is %v at rest", id, j.row.State)
 		}
 	}
+	for at, node := range w.store.assigned {
+		if _, kept := w.store.attempts[at]; !kept && at.Attempt < w.store.jobs[at.Job].row.Attempt {
+			w.fail("the superseded attempt %v on %s is not kept", at, node)
+		}
+	}
 	for _, a := range w.agents {
 		if len(a.spool) > 0 || len(a.work) > 0 {
 			w.fail("%s keeps %+v and %+v", a.id, a.spool, a.work)
@@ -489,7 +494,7 @@ func seeded(t *testing.T, seed uint64, steps int, record bool) *world {
 }
 
 func TestHistory_LongSeeds(t *testing.T) {
-	seeds := uint64(60)
+	seeds := uint64(25)
 	if testing.Short() {
 		seeds = 10
 	}

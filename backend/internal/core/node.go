@@ -32,7 +32,6 @@ type live struct {
 	acceptReason  string
 	healthy       bool
 	healthReasons []string
-	running       []Running // as said last
 	spooled       int64
 	loadMilli     int64
 	memoryMiB     int64

@@ -18,7 +18,7 @@ func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int
 	n.epoch = max(n.epoch, n.rec.Epoch) + 1
 	n.open, n.pending = true, &ev
 	n.lease.Seen = now
-	n.running, n.spooled = ev.Running, ev.Spooled
+	n.spooled = ev.Spooled
 	d.reblock(n)
 	d.rev++
 	out.Sessions = append(out.Sessions, SessionWrite{Node: n.rec.ID, Epoch: n.epoch, Report: ev.Report})
@@ -66,7 +66,7 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 	}
 	n.accepting, n.acceptReason = hb.Accepting, hb.Reason
 	n.healthy, n.healthReasons = hb.Healthy, hb.HealthReasons
-	n.running, n.spooled = hb.Running, hb.Spooled
+	n.spooled = hb.Spooled
 	n.loadMilli, n.memoryMiB = hb.LoadMilli, hb.MemoryMiB
 	d.rev++
 	ack.Void = d.reconcile(now, n, hb.Running, hb.Spooled, false, nil, out)

@@ -69,8 +69,12 @@ type Node struct {
 	level int // whole free slots, 0..MaxSlots; -1 while blocked
 }
 
-// Reserved is what work holds on the node. The caller does not change it.
-func (n *Node) Reserved() fleet.Vector { return n.reserved }
+// Reserved is a copy of what work holds on the node.
+func (n *Node) Reserved() fleet.Vector {
+	return fleet.Vector{
+		Slots: n.reserved.Slots, Resources: slices.Clone(n.reserved.Resources), Memory: slices.Clone(n.reserved.Memory),
+	}
+}
 
 // Free is what is left of the node's capacity.
 func (n *Node) Free() fleet.Vector { return left(&n.capacity, &n.reserved) }

@@ -1,0 +1,247 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/shared/ids"
+)
+
+// modelStore is the database: it takes a batch as the SQL does.
+type modelStore struct {
+	fail     func(string, ...any)
+	pools    []fleet.Pool
+	apps     []fleet.App
+	nodes    map[string]*modelNode
+	jobs     map[ids.JobID]*modelJob
+	order    []ids.JobID
+	attempts map[Attempt]AttemptRow
+	assigned map[Attempt]string // node of every attempt that was ever stored
+	keys     map[string]bool
+}
+
+type modelNode struct {
+	rec      fleet.NodeRecord
+	reserved int64
+}
+
+type modelJob struct {
+	spec      *fleet.JobSpec
+	row       JobRow
+	at        fleet.Time
+	held      string
+	hasResult bool
+	digest    [32]byte
+}
+
+func newModelStore(fail func(string, ...any)) *modelStore {
+	return &modelStore{
+		fail: fail, nodes: map[string]*modelNode{}, jobs: map[ids.JobID]*modelJob{},
+		attempts: map[Attempt]AttemptRow{}, assigned: map[Attempt]string{}, keys: map[string]bool{},
+	}
+}
+
+func (s *modelStore) snapshot() *Snapshot {
+	snap := &Snapshot{Epoch: 7, Pools: slices.Clone(s.pools), Apps: slices.Clone(s.apps)}
+	for _, n := range s.nodes {
+		snap.Nodes = append(snap.Nodes, n.rec)
+	}
+	slices.SortFunc(snap.Nodes, func(a, b fleet.NodeRecord) int { return cmp.Compare(a.ID, b.ID) })
+	for _, id := range s.order {
+		if j := s.jobs[id]; !j.row.State.Terminal() {
+			snap.Jobs = append(snap.Jobs, OpenJob{Spec: j.spec, Row: j.row, SubmittedAt: j.at})
+		}
+	}
+	return snap
+}
+
+// commit takes the batch and gives what it left out: jobs whole.
+func (s *modelStore) commit(e *Effects) []Refusal {
+	var refused []Refusal
+	out := func(id ids.JobID) bool {
+		return slices.ContainsFunc(refused, func(r Refusal) bool { return r.Node == "" && r.Job == id })
+	}
+	for i := range e.Inserts {
+		in := &e.Inserts[i]
+		if s.jobs[in.Spec.ID] != nil {
+			s.fail("%s inserted twice", in.Spec.ID)
+		}
+		if in.IdempotencyKey != "" && s.keys[in.IdempotencyKey] {
+			refused = append(refused, Refusal{Job: in.Spec.ID, Why: RefusedIdempotency})
+		}
+	}
+	for i := range e.Updates {
+		u := &e.Updates[i]
+		if j := s.jobs[u.Job]; j == nil || j.row.State != u.FromState || j.row.Attempt != u.FromAttempt {
+			s.fail("a stale update although nothing else writes: %+v, row %+v", u, j)
+			refused = append(refused, Refusal{Job: u.Job, Why: RefusedStale})
+		}
+	}
+	for {
+		more := s.overfull(e, out)
+		if len(more) == 0 {
+			break
+		}
+		refused = append(refused, more...)
+	}
+	for _, w := range e.Sessions {
+		if !s.session(w) {
+			refused = append(refused, Refusal{Node: w.Node, Why: RefusedStale})
+		}
+	}
+	s.apply(e, out)
+	return refused
+}
+
+// overfull gives the assignments that some node can't take.
+func (s *modelStore) overfull(e *Effects, out func(ids.JobID) bool) (refused []Refusal) {
+	sum := map[string]int64{}
+	for _, r := range e.Reservations {
+		if !out(r.Job) && r.Release {
+			sum[r.Node] -= r.Demand.Slots
+		} else if !out(r.Job) {
+			sum[r.Node] += r.Demand.Slots
+		}
+	}
+	for _, r := range e.Reservations {
+		if r.Release || out(r.Job) {
+			continue
+		}
+		n := s.nodes[r.Node]
+		outside := !r.Adopt && (n.rec.Pool != r.Pool || len(n.rec.Holds) > 0)
+		if outside || n.rec.Left || n.reserved+sum[r.Node] > n.rec.Capacity.Slots {
+			refused = append(refused, Refusal{Job: r.Job, Why: RefusedAssignment})
+		}
+	}
+	return refused
+}
+
+func (s *modelStore) session(w SessionWrite) bool {
+	n := s.nodes[w.Node]
+	if w.Left {
+		if !n.rec.Left {
+			n.rec.Left, n.rec.Version = true, n.rec.Version+1
+		}
+		return true
+	}
+	if n.rec.Epoch >= w.Epoch || n.rec.Left {
+		return false
+	}
+	n.rec.Epoch, n.rec.BootID, n.rec.Capacity, n.rec.Runners = w.Epoch, w.Report.BootID, w.Report.Capacity, w.Report.Runners
+	return true
+}
+
+func (s *modelStore) apply(e *Effects, out func(ids.JobID) bool) {
+	for _, r := range e.Reservations {
+		if r.Release && !out(r.Job) {
+			j := s.jobs[r.Job]
+			if j == nil || j.held != r.Node {
+				s.fail("release of what is not held: %+v, row %+v", r, j)
+			}
+			j.held = ""
+			s.nodes[r.Node].reserved -= r.Demand.Slots
+		}
+	}
+	for i := range e.Inserts {
+		in := &e.Inserts[i]
+		if out(in.Spec.ID) {
+			continue
+		}
+		s.jobs[in.Spec.ID] = &modelJob{spec: in.Spec, row: in.Row, at: in.At}
+		s.order = append(s.order, in.Spec.ID)
+		if in.IdempotencyKey != "" {
+			s.keys[in.IdempotencyKey] = true
+		}
+	}
+	for i := range e.Updates {
+		if !out(e.Updates[i].Job) {
+			s.update(&e.Updates[i])
+		}
+	}
+	for _, a := range e.Attempts {
+		key := Attempt{Job: a.Job, Attempt: a.Attempt}
+		if out(a.Job) {
+			continue
+		}
+		if _, there := s.attempts[key]; there || a.Attempt >= s.jobs[a.Job].row.Attempt || a.Outcome == fleet.AttemptOpen {
+			s.fail("a superseded attempt that is none: %+v", a)
+		}
+		if s.assigned[key] != a.Node {
+			s.fail("a superseded attempt that was stored on %q: %+v", s.assigned[key], a)
+		}
+		s.attempts[key] = a
+	}
+	for _, r := range e.Reservations {
+		if r.Release || out(r.Job) {
+			continue
+		}
+		j, n := s.jobs[r.Job], s.nodes[r.Node]
+		if j.held != "" || j.row.Node != r.Node && !j.row.State.Terminal() {
+			s.fail("assigned %+v, but the row is %+v and %q holds", r, j.row, j.held)
+		}
+		j.held = r.Node
+		n.reserved += r.Demand.Slots
+		s.assigned[Attempt{Job: r.Job, Attempt: j.row.Attempt}] = r.Node
+	}
+	for _, f := range e.Fallbacks {
+		if !out(f.Job) && s.jobs[f.Job].row.Attempt != f.Attempt {
+			s.fail("a fallback record of no assignment: %+v", f)
+		}
+	}
+	s.checkHeld()
+}
+
+func (s *modelStore) update(u *JobUpdate) {
+	j := s.jobs[u.Job]
+	if j.row.State.Terminal() || u.Row.Attempt < j.row.Attempt || u.Row.Counted > u.Row.Attempt || u.Row.Counted < 0 {
+		s.fail("an update that may not be: %+v to %+v", j.row, u.Row)
+	}
+	// A waiting job takes its orphan's result through running, in one write.
+	through := j.row.State.MayBecome(fleet.JobRunning) && fleet.JobRunning.MayBecome(u.Row.State)
+	if !j.row.State.MayBecome(u.Row.State) && !through && j.row.State != u.Row.State {
+		s.fail("%v may not become %v", j.row.State, u.Row.State)
+	}
+	j.row = u.Row
+	if u.Result != nil {
+		if j.hasResult || !u.Row.State.Terminal() {
+			s.fail("a second result of %s", u.Job)
+		}
+		j.hasResult, j.digest = true, u.Result.Digest
+	}
+}
+
+func (s *modelStore) checkHeld() {
+	sum := map[string]int64{}
+	for _, j := range s.jobs {
+		if j.held == "" {
+			continue
+		}
+		if j.row.State != fleet.JobOffered && j.row.State != fleet.JobCanceling {
+			s.fail("%s is %v and holds %s", j.spec.ID, j.row.State, j.held)
+		}
+		sum[j.held] += j.spec.Demands.Slots
+	}
+	for id, n := range s.nodes {
+		if n.reserved != sum[id] {
+			s.fail("%s: %d reserved, its jobs hold %d", id, n.reserved, sum[id])
+		}
+	}
+}
+
+func (s *modelStore) recall(r Recall) RecalledRow {
+	j := s.jobs[r.Job]
+	if j == nil {
+		return RecalledRow{}
+	}
+	row := RecalledRow{
+		Found: true, State: j.row.State, Attempt: j.row.Attempt, Node: j.row.Node,
+		HasResult: j.hasResult, ResultDigest: j.digest,
+	}
+	if r.Attempt == j.row.Attempt {
+		row.AttemptNode = j.row.Node
+	} else {
+		row.AttemptNode = s.attempts[Attempt{Job: r.Job, Attempt: r.Attempt}].Node
+	}
+	return row
+}
