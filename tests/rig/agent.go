@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,11 +42,14 @@ func NewAgent(t testing.TB, s *Server, o AgentOptions) *Agent {
 		s.URL, a.Dir, license, o.Name, o.Slots, o.More))
 	a.Start(t)
 	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("agent %s printed:\n%s", a.Name, tail(a.Output(), 100))
-		}
 		if a.running() {
 			a.Kill(t)
+		}
+		if race := a.races(); race != "" {
+			t.Errorf("agent %s has a data race:%s", a.Name, race)
+		}
+		if t.Failed() {
+			t.Logf("agent %s printed:\n%s", a.Name, tail(a.Output(), 100))
 		}
 	})
 	a.AwaitLease(t, s, "ready")
@@ -56,6 +60,16 @@ func NewAgent(t testing.TB, s *Server, o AgentOptions) *Agent {
 func (a *Agent) Start(t testing.TB) {
 	t.Helper()
 	a.Process = start(t, "rockpool-agent "+a.Name, Binary(t, "rockpool-agent"), []string{"--config", a.config}, nil)
+}
+
+// Secret is the node's own, from its state.
+func (a *Agent) Secret(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(a.Dir, "secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // AwaitLease waits until the server sees the node's lease so.

@@ -106,6 +106,10 @@ func (n *RawNode) Credential() http.Header {
 	return header
 }
 
+// Forget makes the node show its license code again, as one does that never heard
+// its welcome.
+func (n *RawNode) Forget() { n.registered = false }
+
 // Connect opens a session and begins to read and to send heartbeats. A session
 // that is open already is left to the server to end.
 func (n *RawNode) Connect(ctx context.Context) error {
@@ -126,7 +130,8 @@ func (n *RawNode) Connect(ctx context.Context) error {
 	n.registered = true
 	n.take(rest)
 	s.work.Go(func() { n.read(s) })
-	s.work.Go(func() { n.beat(s, time.Duration(n.Welcome.Times.Heartbeat)*time.Millisecond) })
+	every := time.Duration(n.Welcome.Times.Heartbeat) * time.Millisecond
+	s.work.Go(func() { n.beat(s, every) })
 	return nil
 }
 
