@@ -1,0 +1,172 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+	"rockpool/backend/internal/store/storetest"
+	"rockpool/shared/ids"
+)
+
+// The lists against a filter in Go, for every combination of filters.
+func TestJobLists(t *testing.T) {
+	h := newHouse(t, storetest.Slots(64))
+	bob := storetest.InsertUser(t, h.db)
+	apps := []record.App{h.app, storetest.InsertApp(t, h.db, h.user.ID), storetest.InsertApp(t, h.db, bob.ID), storetest.InsertApp(t, h.db, 0)}
+	e, end := &core.Effects{}, &core.Effects{}
+	for i := range 40 {
+		h.app = apps[i%len(apps)]
+		if i%3 == 0 {
+			h.submitQueued(e)
+			continue
+		}
+		if jobs := h.submit(e, 1); i%3 == 1 {
+			h.finish(end, jobs...)
+		}
+	}
+	h.commit(e)
+	h.commit(end)
+	queued, offered, succeeded := fleet.JobQueued, fleet.JobRunning, fleet.JobSucceeded
+	for _, owner := range []*int64{nil, &h.user.ID, &bob.ID} {
+		for _, app := range []string{"", apps[0].ID, apps[2].ID} {
+			for _, state := range []*fleet.JobState{nil, &queued, &offered, &succeeded} {
+				for _, node := range []string{"", h.node.ID, "nobody"} {
+					h.checkList(record.JobFilter{Owner: owner, App: app, State: state, Node: node}, e)
+				}
+			}
+		}
+	}
+	_, err := h.db.Jobs(ctx, record.JobFilter{}, record.Page{After: "x"})
+	wantCode(t, err, fleet.CodeBadRequest)
+}
+
+// checkList reads all pages of a list and compares with the batch.
+func (h *house) checkList(f record.JobFilter, e *core.Effects) {
+	h.t.Helper()
+	var want []ids.JobID
+	for i := len(e.Inserts) - 1; i >= 0; i-- {
+		if job := h.job(e.Inserts[i].Spec.ID); selects(f, job) {
+			want = append(want, job.Spec.ID)
+		}
+	}
+	var got []ids.JobID
+	page := record.Page{Limit: 7}
+	for {
+		jobs, err := h.db.Jobs(ctx, f, page)
+		h.must(err)
+		for _, job := range jobs {
+			got = append(got, job.Spec.ID)
+		}
+		if len(jobs) < 7 {
+			break
+		}
+		page.After = got[len(got)-1].String()
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		h.t.Fatalf("filter %+v gave %d jobs, want %d", f, len(got), len(want))
+	}
+}
+
+func selects(f record.JobFilter, job record.Job) bool {
+	return (f.Owner == nil || *f.Owner == job.Spec.Owner) && (f.App == "" || f.App == job.Spec.App) &&
+		(f.State == nil || stored(*f.State) == job.State) && (f.Node == "" || f.Node == job.Node)
+}
+
+func TestJobOfAnotherOwner(t *testing.T) {
+	h := newHouse(t)
+	e := &core.Effects{}
+	job := h.submit(e, 1)[0]
+	h.commit(e)
+	if _, err := h.db.Job(ctx, job.ID, &h.user.ID); err != nil {
+		t.Fatal(err)
+	}
+	stranger := h.user.ID + 1
+	_, err := h.db.Job(ctx, job.ID, &stranger)
+	wantCode(t, err, fleet.CodeNotFound)
+	_, err = h.db.Job(ctx, storetest.JobID(time.Now()), nil)
+	wantCode(t, err, fleet.CodeNotFound)
+}
+
+func TestArtifacts(t *testing.T) {
+	h := newHouse(t)
+	stranger := storetest.InsertUser(t, h.db)
+	const digest = "sha256:12e6"
+	for range 2 {
+		h.must(h.db.PutArtifact(ctx, record.Artifact{Digest: digest, Size: 7, Owner: h.user.ID}))
+	}
+	if a, err := h.db.Artifact(ctx, digest, &h.user.ID); err != nil || a.Size != 7 || a.Owner != h.user.ID {
+		t.Fatalf("artifact %+v, %v", a, err)
+	}
+	_, err := h.db.Artifact(ctx, digest, &stranger.ID)
+	wantCode(t, err, fleet.CodeNotFound)
+	may := func() error { _, err := h.db.ArtifactForNode(ctx, digest, h.node.ID); return err }
+	wantCode(t, may(), fleet.CodeNotFound)
+	e, end := &core.Effects{}, &core.Effects{}
+	job := h.submit(e, 1)[0]
+	job.Inputs = []fleet.Input{{Name: "other", Digest: "sha256:00", Size: 1}, {Name: "reference", Digest: digest, Size: 7}}
+	h.commit(e)
+	if err := may(); err != nil {
+		t.Fatalf("the node of an open job that names it: %v", err)
+	}
+	_, err = h.db.ArtifactForNode(ctx, digest, "another")
+	wantCode(t, err, fleet.CodeNotFound)
+	h.finish(end, job)
+	h.commit(end)
+	wantCode(t, may(), fleet.CodeNotFound)
+}
+
+// A dump of the whole database holds no secret: neither a token nor a license
+// code nor a node's secret, only what they hash to.
+func TestAttack_A40_NoSecretsInADump(t *testing.T) {
+	urls := storetest.NewURLs(t)
+	db := storetest.Open(t, urls.Server)
+	ada := storetest.InsertUser(t, db)
+	var plain []string
+	var sums [][32]byte
+	for _, kind := range []string{"rp_token", "RPL-LICENSE", "node", "setup"} {
+		secret := fmt.Sprintf("%s-%x", kind, storetest.Sum())
+		plain, sums = append(plain, secret), append(sums, sha256.Sum256([]byte(secret)))
+	}
+	mustAll(t,
+		second(db.CreateToken(ctx, storetest.Actor, record.Token{User: ada.ID, Name: "ci"}, sums[0])),
+		db.SetSetupToken(ctx, sums[3], time.Now().Add(time.Hour)))
+	license, err := db.CreateLicense(ctx, storetest.Actor, record.License{User: ada.ID, Roles: []string{"worker"}, Nodes: 1}, sums[1])
+	mustAll(t, err, second(db.RegisterNode(ctx, storetest.Actor, license.ID, "", "", sums[2], "machine")))
+	dump := dumpOf(t, urls)
+	for i, secret := range plain {
+		if strings.Contains(dump, secret[len(secret)-64:len(secret)-48]) {
+			t.Errorf("the dump holds the secret %s", secret)
+		}
+		if !strings.Contains(dump, fmt.Sprintf("%x", sums[i])) {
+			t.Errorf("the dump does not even hold the sum of %s: it is not the whole database", secret)
+		}
+	}
+}
+
+func dumpOf(t *testing.T, urls storetest.URLs) string {
+	t.Helper()
+	tables := storetest.Query[[]string](t, urls, `SELECT array_agg(relname::text) FROM pg_class
+		WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`)
+	var dump strings.Builder
+	for _, table := range tables {
+		dump.WriteString(storetest.Query[string](t, urls, "SELECT coalesce(string_agg(t::text, E'\n'), '') FROM "+table+" t"))
+	}
+	return dump.String()
+}
+
+func mustAll(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
