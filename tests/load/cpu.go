@@ -15,10 +15,10 @@ import (
 // clockTick is the unit of /proc's process times on Linux: USER_HZ is 100 everywhere.
 const clockTick = 10 * time.Millisecond
 
-// processTree sums the CPU time of a process, its children that live, and those
+// treeTime sums the CPU time of a process, its children that live, and those
 // that it has waited for.
-func processTree(pid int) (time.Duration, error) {
-	own, err := processTime(pid)
+func treeTime(pid int) (time.Duration, error) {
+	total, err := statTime(pid, 4)
 	if err != nil {
 		return 0, err
 	}
@@ -27,15 +27,18 @@ func processTree(pid int) (time.Duration, error) {
 		return 0, err
 	}
 	for _, child := range children {
-		if t, err := processTree(child); err == nil { // it may have ended meanwhile
-			own += t
+		if t, err := treeTime(child); err == nil { // it may have ended meanwhile
+			total += t
 		}
 	}
-	return own, nil
+	return total, nil
 }
 
-// processTime is utime + stime + cutime + cstime of /proc/PID/stat.
-func processTime(pid int) (time.Duration, error) {
+// processTime is the CPU time of a process alone.
+func processTime(pid int) (time.Duration, error) { return statTime(pid, 2) }
+
+// statTime adds up the first times of /proc/PID/stat: utime, stime, cutime, cstime.
+func statTime(pid, times int) (time.Duration, error) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
@@ -46,7 +49,7 @@ func processTime(pid int) (time.Duration, error) {
 		return 0, fmt.Errorf("/proc/%d/stat reads %q", pid, content)
 	}
 	var ticks int64
-	for _, field := range fields[11:15] {
+	for _, field := range fields[11 : 11+times] {
 		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
 			return 0, err

@@ -2,10 +2,10 @@ package load
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -15,13 +15,16 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(rig.Main(m)) }
 
+// metricsAt lets a profile be taken from the server while it is measured.
+var metricsAt = flag.String("metrics", "", "loopback address for the server's metrics and profiles")
+
 const (
 	noopAgents = 10
 	noopSlots  = 64
-	noopBatch  = 500
-	noopJobs   = 50_000
+	noopBatch  = 300
+	noopJobs   = 51_000
 	noopRounds = 5
-	submitters = 4
+	submitters = 2
 )
 
 // BenchmarkNoopJobs takes 50,000 jobs of the bench agents' own runner through
@@ -31,7 +34,7 @@ const (
 // the probe. Run it with -benchtime=1x.
 func BenchmarkNoopJobs(b *testing.B) {
 	ctx := context.Background()
-	s := rig.NewServer(b)
+	s := rig.NewServer(b, "ROCKPOOL_METRICS_LISTEN="+*metricsAt)
 	user, client := s.NewUser(b, "load", "load")
 	startAgents(b, s, user)
 	bare, err := newProbe(ctx, s.DatabaseURL(), 512)
@@ -43,24 +46,26 @@ func BenchmarkNoopJobs(b *testing.B) {
 			b.Error(err)
 		}
 	}()
-	runJobs(b, ctx, client, 5_000) // warm
+	runJobs(b, ctx, client, 10_200) // warm
 	b.ResetTimer()
 	for range b.N {
-		var product, probe, took time.Duration
+		var product, probe cpu
+		var took time.Duration
 		for range noopRounds {
 			began := time.Now()
-			product += spent(b, s, false, func() { runJobs(b, ctx, client, noopJobs/noopRounds) })
+			product.add(spent(b, s, func() { runJobs(b, ctx, client, noopJobs/noopRounds) }))
 			took += time.Since(began)
-			probe += spent(b, s, true, func() {
+			probe.add(spent(b, s, func() {
 				if err := bare.run(ctx, noopJobs/noopRounds); err != nil {
 					b.Fatal(err)
 				}
-			})
+			}))
 		}
 		perJob := func(d time.Duration) float64 { return float64(d.Microseconds()) / noopJobs }
-		b.ReportMetric(perJob(product), "cpu-µs/job")
-		b.ReportMetric(perJob(probe), "probe-cpu-µs/job")
-		b.ReportMetric(perJob(product)/perJob(probe), "ratio")
+		b.ReportMetric(perJob(product.server), "server-µs/job")
+		b.ReportMetric(perJob(product.postgres), "postgres-µs/job")
+		b.ReportMetric(perJob(probe.own+probe.postgres), "probe-µs/job")
+		b.ReportMetric(float64(product.server+product.postgres)/float64(probe.own+probe.postgres), "ratio")
 		b.ReportMetric(noopJobs/took.Seconds(), "jobs/s")
 		b.ReportMetric(0, "ns/op")
 	}
@@ -107,31 +112,39 @@ func runJobs(b *testing.B, ctx context.Context, client *backendtest.Client, jobs
 	})
 }
 
-// spent is the CPU time of the server's tree (PostgreSQL is its child), and of
-// this process when it is the one that does the work.
-func spent(b *testing.B, s *rig.Server, own bool, work func()) time.Duration {
-	b.Helper()
-	measure := func() time.Duration {
-		t, err := processTree(s.PID())
-		if err != nil {
-			b.Fatal(err)
-		}
-		if own {
-			t += ownTime(b)
-		}
-		return t
-	}
-	before := measure()
-	work()
-	return measure() - before
+// cpu is what the parts have spent: the server, its PostgreSQL, this process.
+type cpu struct{ server, postgres, own time.Duration }
+
+func (c *cpu) add(more cpu) {
+	c.server += more.server
+	c.postgres += more.postgres
+	c.own += more.own
 }
 
-func ownTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+// spent measures the CPU time of a piece of work.
+func spent(b *testing.B, s *rig.Server, work func()) cpu {
+	b.Helper()
+	before := measure(b, s)
+	work()
+	after := measure(b, s)
+	return cpu{after.server - before.server, after.postgres - before.postgres, after.own - before.own}
+}
+
+func measure(b *testing.B, s *rig.Server) cpu {
+	b.Helper()
+	server, err := processTime(s.PID())
+	if err != nil {
 		b.Fatal(err)
 	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	postgres, err := treeTime(s.PostmasterPID())
+	if err != nil {
+		b.Fatal(err)
+	}
+	own, err := processTime(os.Getpid())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return cpu{server, postgres, own}
 }
 
 func checkNothingHeld(b *testing.B, ctx context.Context, s *rig.Server) {

@@ -2,14 +2,15 @@ package load
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
 
-// probe does the bare database work of a job's life on the same PostgreSQL: one
-// insert and one update to done, in batches of size jobs, each a transaction.
+// probe does the bare database work of a job's life on the same PostgreSQL, with
+// rows of the same shape and indexes: one insert and one update to done, in
+// batches of size jobs, each a transaction.
 type probe struct {
 	conn *pgx.Conn
 	size int
@@ -20,8 +21,7 @@ func newProbe(ctx context.Context, url string, size int) (*probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = conn.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS probe;
-		CREATE TABLE IF NOT EXISTS probe.jobs (id uuid PRIMARY KEY, app text NOT NULL, spec json NOT NULL, state text NOT NULL, node text, done_at timestamptz) WITH (fillfactor = 80)`)
+	_, err = conn.Exec(ctx, `CREATE SCHEMA probe; CREATE TABLE probe.jobs (LIKE public.jobs INCLUDING ALL) WITH (fillfactor = 80)`)
 	if err != nil {
 		return nil, fmt.Errorf("make the probe's table: %w", err)
 	}
@@ -36,24 +36,37 @@ func (p *probe) close(ctx context.Context) error {
 	return err
 }
 
+const (
+	probeInsert = `INSERT INTO probe.jobs (id, state, cause, detail, attempt, counted, outcome, node_id, pool_id, fallback, decision,
+			assigned_at, cancel_by, app_id, owner_id, submitter_id, submitted_at, spec)
+		SELECT i, 'offered', '', '', 1, 0, 'open', 'load-0', 'pool-2', false, d, now(), '', 'load', 2, 2, now(), s
+		FROM unnest($1::uuid[], $2::json[], $3::json[]) u(i, d, s)`
+	probeUpdate = `UPDATE probe.jobs SET state = 'succeeded', outcome = 'ended', counted = 1, exit_code = 0, result_digest = u.digest,
+			started_at = now(), ended_at = now()
+		FROM unnest($1::uuid[], $2::bytea[]) u(i, digest) WHERE id = u.i AND state = 'offered' AND attempt = 1`
+	probeSpec     = `{"role":"worker","runner":"noop","demands":{"slots":1},"priority":50,"maxAttempts":3,"onNodeLost":"requeue","whenExhausted":"wait"}`
+	probeDecision = `{"outcome":"placed","at":"2026-11-29T15:04:05.123Z","rule":"owner_pool","pools":[{"pool":"pool-2","nodes":10,"candidates":10,"rejected":{}}],"node":"load-0","remainingSlots":60,"tieBreak":true,"fallback":false,"fallbackAllowed":false,"epoch":1}`
+)
+
 // run takes jobs through their life, a batch at a time.
 func (p *probe) run(ctx context.Context, jobs int) error {
-	keys := make([][16]byte, p.size)
-	apps, specs, nodes := make([]string, p.size), make([]string, p.size), make([]string, p.size)
+	keys, digests := make([][16]byte, p.size), make([][]byte, p.size)
+	decisions, specs := make([]string, p.size), make([]string, p.size)
 	for i := range keys {
-		apps[i], nodes[i] = "load", "load-0"
-		specs[i] = `{"role":"worker","runner":"noop","demands":{"slots":1},"priority":50,"maxAttempts":3}`
+		decisions[i], specs[i], digests[i] = probeDecision, probeSpec, make([]byte, 32)
 	}
 	for range jobs / p.size {
 		for i := range keys {
-			rand.Read(keys[i][:])
+			id, err := uuid.NewV7()
+			if err != nil {
+				return err
+			}
+			keys[i] = id
 		}
-		if _, err := p.conn.Exec(ctx, `INSERT INTO probe.jobs (id, app, spec, state, node)
-			SELECT i, a, s::json, 'offered', n FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) u(i, a, s, n)`, keys, apps, specs, nodes); err != nil {
+		if _, err := p.conn.Exec(ctx, probeInsert, keys, decisions, specs); err != nil {
 			return fmt.Errorf("insert: %w", err)
 		}
-		if _, err := p.conn.Exec(ctx, `UPDATE probe.jobs SET state = 'succeeded', done_at = now()
-			FROM unnest($1::uuid[]) u(i) WHERE id = u.i AND state = 'offered'`, keys); err != nil {
+		if _, err := p.conn.Exec(ctx, probeUpdate, keys, digests); err != nil {
 			return fmt.Errorf("update: %w", err)
 		}
 	}
