@@ -45,18 +45,28 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		(*h).ServeHTTP(w, r)
 		return
 	}
-	if r.URL.Path == "/livez" {
-		w.WriteHeader(http.StatusOK)
-		return
-	}
 	why := g.closed.Load()
-	w.Header().Set("Content-Type", rest.ProblemType)
-	w.Header().Set("Retry-After", "1")
-	w.WriteHeader(why.Code.Status())
-	_ = json.NewEncoder(w).Encode(rest.Problem{ // the peer may be gone: nothing to do
-		Type: rest.ProblemURN + string(why.Code), Title: http.StatusText(why.Code.Status()),
-		Status: why.Code.Status(), Code: string(why.Code), Detail: why.Detail, RequestID: r.Header.Get(rest.HeaderRequestID),
-	})
+	code, detail := why.Code, why.Detail
+	switch r.URL.Path {
+	case "/livez":
+		answer(w, http.StatusOK, "application/json", rest.Health{Status: "ok"})
+	case "/readyz":
+		answer(w, code.Status(), "application/json", rest.Health{Status: string(code), Detail: detail})
+	default:
+		answer(w, code.Status(), rest.ProblemType, rest.Problem{
+			Type: rest.ProblemURN + string(code), Title: http.StatusText(code.Status()),
+			Status: code.Status(), Code: string(code), Detail: detail, RequestID: r.Header.Get(rest.HeaderRequestID),
+		})
+	}
+}
+
+func answer(w http.ResponseWriter, status int, media string, document any) {
+	w.Header().Set("Content-Type", media)
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(document) // the peer may be gone: nothing to do
 }
 
 // listen binds the address before anything else is started, so that a port in
