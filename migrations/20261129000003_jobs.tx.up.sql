@@ -28,8 +28,8 @@ CREATE TABLE jobs (
     pool_id       text COLLATE "C" NOT NULL,
     cancel_by     text NOT NULL,
     result_digest bytea,
-    spec          json NOT NULL,
-    decision      json,
+    spec          text NOT NULL,         -- JSON, as decision: written by the server
+    decision      text,                  --   itself, so that nothing need check it
     output        json,
     PRIMARY KEY (id),
     CONSTRAINT jobs_ended CHECK ((ended_at IS NULL) = (state IN ('queued', 'offered', 'canceling')))
@@ -50,7 +50,7 @@ CREATE TABLE attempts (
     assigned_at timestamptz,
     started_at  timestamptz,
     ended_at    timestamptz,
-    decision    json,
+    decision    text,
     PRIMARY KEY (job_id, attempt)
 ) PARTITION BY RANGE (job_id);
 
