@@ -36,7 +36,9 @@ func TestGate_SaysWhatIsKnownUntilItIsOpen(t *testing.T) {
 	if rec := ask("/v1/jobs", &problem); rec.Code != 503 || problem.Code != "standby" || problem.Detail != "a (pid 1) dispatches" {
 		t.Errorf("a route: %d %+v", rec.Code, problem)
 	}
-	g.pass(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, "application/json", rest.Health{Status: "open"}) }))
+	g.pass(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, 200, "application/json", rest.Health{Status: "open"})
+	}))
 	if ask("/v1/jobs", &health); health.Status != "open" {
 		t.Errorf("open: %+v", health)
 	}
