@@ -2,7 +2,8 @@ package nodecore
 
 import "slices"
 
-// Config of a node's deciding code. Zero times take the defaults below.
+// Config of a node's deciding code. Zero timeouts take the defaults below; those of
+// the node's end are what they say.
 type Config struct {
 	Seed     uint64
 	Slots    int
@@ -23,8 +24,6 @@ const (
 	DefaultDialTimeout  = 15 * second
 	DefaultRPCTimeout   = 10 * second
 	DefaultStartTimeout = 30 * second
-	DefaultStopTimeout  = 5 * minute
-	DefaultStopGrace    = 5 * second
 	DefaultSpoolMax     = 1000
 )
 
@@ -45,7 +44,6 @@ func (c Config) withDefaults() Config {
 	set(&c.DialTimeout, DefaultDialTimeout)
 	set(&c.RPCTimeout, DefaultRPCTimeout)
 	set(&c.StartTimeout, DefaultStartTimeout)
-	set(&c.StopGrace, DefaultStopGrace)
 	if c.SpoolMax <= 0 {
 		c.SpoolMax = DefaultSpoolMax
 	}
@@ -174,3 +172,6 @@ func (n *Node) declines(o Offer) string {
 	}
 	return ""
 }
+
+// Holds reports an attempt that is accepted, runs or is on its way to the spool.
+func (n *Node) Holds(ref Ref) bool { return n.slots.find(ref) != nil }

@@ -35,8 +35,12 @@ type Identity struct {
 	record Record
 }
 
+// ErrInUse says that another process holds the state directory.
+var ErrInUse = errors.New("state directory is in use by another agent")
+
 // Open takes the state directory: it makes it if it is missing, refuses one that
 // others can read, locks it, and loads the identity in it or makes a new one.
+// ErrInUse: another process has it.
 func Open(dir string) (*Identity, error) {
 	if err := ensurePrivate(dir); err != nil {
 		return nil, err

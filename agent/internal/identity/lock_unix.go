@@ -22,7 +22,7 @@ func takeLock(path string) (*lock, error) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("state directory is in use by another agent: stop it, or set state_dir to another directory (%s)", path)
+			return nil, fmt.Errorf("%w: stop it, or set state_dir to another directory (%s)", ErrInUse, path)
 		}
 		return nil, fmt.Errorf("lock the state directory: %w", err)
 	}

@@ -19,7 +19,7 @@ func takeLock(path string) (*lock, error) {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	if err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped)); err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("state directory is in use by another agent: stop it, or set state_dir to another directory (%s): %w", path, err)
+		return nil, fmt.Errorf("%w: stop it, or set state_dir to another directory (%s): %w", ErrInUse, path, err)
 	}
 	return &lock{f}, nil
 }

@@ -44,7 +44,7 @@ func NewBook(specs []Spec, builtin []string, backend string, environ []string) (
 			return nil, err
 		}
 	}
-	for _, spec := range specs {
+	for _, spec := range specs { // a copy each: prepare changes it
 		if err := spec.prepare(); err != nil {
 			return nil, fmt.Errorf("runner %q: %w", spec.Name, err)
 		}

@@ -42,13 +42,13 @@ func helper(mode string, args []string) int {
 		fmt.Printf("%q\n", args)
 	case "sleep":
 		writePID(args[0])
-		select {}
+		wait()
 	case "family":
 		return family(args[0])
 	case "stray":
 		signal.Ignore(syscall.SIGTERM)
 		writePID(args[0])
-		select {}
+		wait()
 	case "flood":
 		for chunk := bytes.Repeat([]byte("x"), 64<<10); ; {
 			if _, err := os.Stdout.Write(chunk); err != nil {
@@ -62,6 +62,9 @@ func helper(mode string, args []string) int {
 	}
 	return 0
 }
+
+// wait is for ever, without the runtime taking it for a deadlock.
+func wait() { <-time.After(24 * time.Hour) }
 
 // writePID says that this process is there, in a file that is whole at once.
 func writePID(dir string) {
@@ -86,7 +89,8 @@ func family(dir string) int {
 		return 1
 	}
 	writePID(dir)
-	select {}
+	wait()
+	return 0
 }
 
 // orphan leaves such children behind and ends well.

@@ -57,7 +57,7 @@ func (p *Param) prepare() (err error) {
 	case p.Type != "string" && (p.Pattern != "" || p.MaxLength != 0) || p.MaxLength < 0:
 		return fmt.Errorf("pattern and max_length: are for strings")
 	}
-	if p.MaxLength == 0 {
+	if p.MaxLength == 0 && p.Type == "string" {
 		p.MaxLength = defaultMaxLength
 	}
 	if p.pattern, err = regexp.Compile(`\A(?:` + p.Pattern + `)\z`); err != nil {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -58,6 +59,7 @@ func (s *Spec) prepare() error {
 		return fmt.Errorf("name: %w", err)
 	}
 	s.fillDefaults()
+	s.Params = maps.Clone(s.Params) // checking completes them; the configuration stays as it was read
 	for _, check := range []func() error{s.checkFiles, s.checkParams, s.checkEnv, s.checkLimits, s.findProgram} {
 		if err := check(); err != nil {
 			return err

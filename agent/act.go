@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"errors"
+
+	"rockpool/agent/internal/identity"
+	"rockpool/agent/internal/link"
+	"rockpool/shared/nodecore"
+	"rockpool/shared/wire"
+	"rockpool/shared/wsconn"
+)
+
+// causeShuttingDown is how a result says that the agent stopped before the end.
+const causeShuttingDown = "node_shutting_down"
+
+// act carries out what was decided, in the order that Effects demands.
+func (l *loop) act() {
+	for _, n := range l.out.Notes {
+		if n.Attention {
+			l.log.Error(n.Text)
+		} else {
+			l.log.Info(n.Text)
+		}
+	}
+	for _, w := range l.out.Welcomed {
+		l.tasks = append(l.tasks, diskTask{remember: &identity.Record{NodeID: w.NodeID, Epoch: w.Epoch}})
+	}
+	for _, s := range l.out.Sends {
+		l.send(s)
+	}
+	for _, h := range l.out.Hangups {
+		l.link.Hangup(h.Conn, h.Gently, h.Why)
+	}
+	l.actOnWork()
+	for _, d := range l.out.Dials {
+		l.link.Dial(d.Conn, duration(d.Timeout))
+	}
+}
+
+func (l *loop) actOnWork() {
+	for _, ref := range l.out.Starts {
+		l.log.Info("job started", "job", ref.Job, "attempt", ref.Attempt, "runner", l.offers[ref].Runner)
+		l.runners.Start(ref, l.offers[ref])
+		delete(l.offers, ref)
+	}
+	for _, s := range l.out.Stops {
+		l.log.Info("job asked to end", "job", s.Ref.Job, "attempt", s.Ref.Attempt)
+		l.runners.Stop(s.Ref, duration(s.Grace))
+	}
+	for _, r := range l.out.Reports {
+		result := l.resultOf(r)
+		l.log.Info("job ended", "job", r.Ref.Job, "attempt", r.Ref.Attempt, "status", string(result.Status), "reason", result.Reason, "detail", result.Detail)
+		l.tasks = append(l.tasks, diskTask{put: &result, ref: r.Ref})
+	}
+	for _, ref := range l.out.Forgets {
+		delete(l.offers, ref)
+		delete(l.results, ref)
+	}
+	for _, f := range l.out.Frees {
+		l.log.Debug("result freed", "job", f.Ref.Job, "attempt", f.Ref.Attempt, "verdict", f.Verdict)
+		l.tasks = append(l.tasks, diskTask{remove: true, ref: f.Ref})
+	}
+}
+
+// resultOf is what an attempt's result says. An attempt that never started has an
+// empty one.
+func (l *loop) resultOf(r nodecore.Report) wire.Result {
+	result, ok := l.results[r.Ref]
+	if !ok {
+		result = wire.Result{Job: r.Ref.Job.String(), Attempt: int64(r.Ref.Attempt), Status: wire.ResultCanceled}
+	}
+	switch r.As {
+	case nodecore.ReportCanceled:
+		result.Status, result.Reason, result.Detail = wire.ResultCanceled, "", ""
+	case nodecore.ReportShutdown:
+		result.Status, result.Reason, result.Detail = wire.ResultFailed, causeShuttingDown, "the agent stopped before the job's end"
+	}
+	return result
+}
+
+// send puts one message on the channel. A connection that takes no more is given
+// up: the next session begins from what is true then.
+func (l *loop) send(s nodecore.Send) {
+	if s.Kind == nodecore.SendResult {
+		l.tasks = append(l.tasks, diskTask{handIn: s.Conn, ref: s.Ref})
+		return
+	}
+	err := l.link.Send(s.Conn, l.message(s))
+	if err == nil || errors.Is(err, wsconn.ErrClosed) {
+		return // an end comes as an event
+	}
+	l.log.Warn("a message can't be sent", "error", err)
+	l.link.Hangup(s.Conn, false, err.Error())
+}
+
+func (l *loop) message(s nodecore.Send) wire.Body {
+	job, attempt := s.Ref.Job.String(), int64(s.Ref.Attempt)
+	switch s.Kind {
+	case nodecore.SendHello:
+		return l.helloNow(s.State)
+	case nodecore.SendHeartbeat:
+		return link.Heartbeat(s.State)
+	case nodecore.SendAccept:
+		return wire.Accept{Job: job, Attempt: attempt}
+	case nodecore.SendDecline:
+		return wire.Decline{Job: job, Attempt: attempt, Reason: s.Reason}
+	}
+	return wire.Goodbye{Kind: wire.GoodbyeStop}
+}
+
+// helloNow is the hello of a new session.
+func (l *loop) helloNow(state nodecore.State) wire.Hello {
+	h, record := l.hello, l.id.Record()
+	if record.Registered() {
+		h.NodeID = "" // it has its name
+	}
+	h.LastEpoch = record.Epoch
+	h.Running, h.Spooled = link.Running(state.Work), int64(state.Spooled)
+	return h
+}

@@ -1,0 +1,136 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"rockpool/agent/internal/runner"
+	"rockpool/shared/nodecore"
+	"rockpool/shared/settings"
+)
+
+// EnvPrefix begins the agent's environment variables: ROCKPOOL_AGENT_SLOTS.
+const EnvPrefix = "ROCKPOOL_AGENT"
+
+// Variables that are no settings: the license code, which no file of settings and
+// no command line may hold, and where the file of settings lies.
+const (
+	licenseVariable = "ROCKPOOL_AGENT_LICENSE"
+	configVariable  = "ROCKPOOL_AGENT_CONFIG"
+)
+
+// DefaultConfigFile is read when no other is named and it is there.
+const DefaultConfigFile = "/etc/rockpool/agent.toml"
+
+// Config of the agent. A field with a toml tag is a setting, from the file, the
+// environment or a flag; docs/agent-settings.md is generated from this struct.
+type Config struct {
+	ServerURL      string `toml:"server_url" help:"https address of the control plane; empty: the agent runs standalone and does nothing"`
+	CAFile         string `toml:"ca_file" help:"PEM file with certificates to trust beside the system's"`
+	AllowPlainHTTP bool   `toml:"allow_plain_http" help:"accept http to another machine: secrets travel readable"`
+	LicenseFile    string `toml:"license_file" help:"file with the license code, read at every dial until the node is registered; or the variable ROCKPOOL_AGENT_LICENSE"`
+	StateDir       string `toml:"state_dir" help:"directory of the node's secret, results and jobs; nobody else's, mode 0700"`
+
+	NodeID    string            `toml:"node_id" help:"name that the node asks for at its first registration; empty: the control plane names it"`
+	Role      string            `toml:"role" help:"role that the node asks for at its first registration"`
+	Region    string            `toml:"region" help:"where the node is"`
+	Endpoints map[string]string `toml:"endpoints" file:"only" help:"addresses by name (webrtc, publish, abr …) that placements hand out"`
+	Labels    map[string]string `toml:"labels" file:"only" help:"labels by name"`
+	OldPool   string            `toml:"pool" help:"has no effect: the control plane decides a node's pool"`
+
+	Slots     int64            `toml:"slots" help:"jobs that run at one time, 1 to 64"`
+	Resources map[string]int64 `toml:"resources" file:"only" help:"further resources by name, in units"`
+	Memory    map[string]int64 `toml:"memory" file:"only" help:"memory that jobs may reserve by domain, in MiB"`
+	Backend   string           `toml:"backend" help:"the one backend that this node runs: cpu, cuda, hip, sycl, metal, vulkan, openvino, vaapi or qsv"`
+	Builtins  []string         `toml:"builtins" help:"built-in runners to enable: checksum"`
+	Runners   []runner.Spec    `toml:"runner" file:"only" help:"runners, one table each"`
+
+	InputLimit  runner.Size       `toml:"input_limit" help:"largest input of a job"`
+	SpoolLimit  int64             `toml:"spool_limit" help:"results that may wait for the control plane; full: no new work"`
+	RPCTimeout  settings.Duration `toml:"rpc_timeout" help:"longest wait for any answer of the control plane, 100ms to 5m"`
+	StopTimeout settings.Duration `toml:"stop_timeout" help:"how long running jobs may go on after SIGTERM"`
+	StopGrace   settings.Duration `toml:"stop_grace" help:"from TERM to KILL when a job is ended, at most 7s"`
+
+	LogLevel  string `toml:"log_level" help:"debug, info, warn or error"`
+	LogFormat string `toml:"log_format" help:"text or json"`
+
+	license      string        // from the environment
+	environ      []string      // of the agent; runners see the allowed part
+	startTimeout time.Duration // from accept to start; 0: the default
+}
+
+// DefaultConfig holds every setting's default.
+func DefaultConfig() Config {
+	return Config{
+		StateDir: defaultStateDir(), Role: "worker", Slots: min(int64(runtime.NumCPU()), maxSlots), Backend: "cpu",
+		InputLimit: 4 << 30, SpoolLimit: nodecore.DefaultSpoolMax, RPCTimeout: settings.Duration(10 * time.Second),
+		StopTimeout: settings.Duration(5 * time.Minute), StopGrace: settings.Duration(5 * time.Second),
+		LogLevel: "info", LogFormat: "text",
+	}
+}
+
+// defaultStateDir is the machine's folder for root and the user's own otherwise.
+func defaultStateDir() string {
+	if os.Geteuid() == 0 {
+		return "/var/lib/rockpool-agent"
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); dir != "" {
+		return filepath.Join(dir, "rockpool-agent")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "rockpool-agent"
+	}
+	return filepath.Join(home, ".local", "state", "rockpool-agent")
+}
+
+// LoadConfig reads defaults, file (empty: the variable ROCKPOOL_AGENT_CONFIG, or
+// the default file if there is one), environment and flags (by setting's name),
+// and validates the whole. The error is one line that names the setting.
+func LoadConfig(file string, environ []string, flags map[string]string) (Config, error) {
+	cfg := DefaultConfig()
+	if file == "" {
+		file = variable(environ, configVariable)
+	}
+	if file == "" {
+		if _, err := os.Stat(DefaultConfigFile); err == nil {
+			file = DefaultConfigFile
+		}
+	}
+	err := settings.Load(&cfg, settings.Sources{
+		Prefix: EnvPrefix, File: file, Environ: environ, Flags: flags, Foreign: []string{licenseVariable, configVariable},
+	})
+	if err != nil {
+		return Config{}, oneLine(err)
+	}
+	cfg.license, cfg.environ = strings.TrimSpace(variable(environ, licenseVariable)), environ
+	return cfg, cfg.Validate()
+}
+
+// Settings lists every setting for a reference.
+func Settings() []settings.Setting {
+	cfg := DefaultConfig()
+	return settings.Reference(&cfg, EnvPrefix)
+}
+
+func variable(environ []string, name string) string {
+	for _, entry := range environ {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// oneLine keeps a message of a parser to its first line.
+func oneLine(err error) error {
+	first, _, more := strings.Cut(err.Error(), "\n")
+	if !more {
+		return err
+	}
+	return fmt.Errorf("%s", first)
+}

@@ -1,0 +1,99 @@
+package agent
+
+import (
+	"errors"
+	"log/slog"
+
+	"rockpool/agent/internal/identity"
+	"rockpool/agent/internal/link"
+	"rockpool/agent/internal/spool"
+	"rockpool/shared/nodecore"
+	"rockpool/shared/wire"
+	"rockpool/shared/wsconn"
+)
+
+// disk does the slow writes of the loop, one after the other in the order in which
+// they were asked for: a registration is stored before a result is handed in under
+// its session.
+type disk struct {
+	spool *spool.Spool
+	id    *identity.Identity
+	link  *link.Link
+	log   *slog.Logger
+
+	asked chan diskTask
+	done  chan diskDone
+	over  chan struct{} // closed when nobody waits for done any more
+}
+
+// diskTask is one of: store a registration, spool a result, hand one in, take one out.
+type diskTask struct {
+	remember *identity.Record
+	put      *wire.Result
+	handIn   int64 // connection; 0: none
+	remove   bool
+	ref      nodecore.Ref
+}
+
+// diskDone is what came of spooling a result, or that one can't be read.
+type diskDone struct {
+	ref        nodecore.Ref
+	err        error // of spooling
+	unreadable bool
+}
+
+// run works until asked is closed.
+func (d *disk) run() {
+	for task := range d.asked {
+		switch {
+		case task.remember != nil:
+			d.remember(*task.remember)
+		case task.put != nil:
+			d.put(task.ref, *task.put)
+		case task.remove:
+			if err := d.spool.Remove(task.ref); err != nil {
+				d.log.Warn("a result that is acknowledged stays on the disk", "job", task.ref.Job, "error", err)
+			}
+		default:
+			d.handIn(task.handIn, task.ref)
+		}
+	}
+}
+
+// remember stores a registration. When that fails the node goes on: the secret is
+// what it is known by, and the next welcome is stored anew.
+func (d *disk) remember(r identity.Record) {
+	if err := d.id.Remember(r); err != nil {
+		d.log.Error("the registration can't be stored", "error", err)
+	}
+}
+
+func (d *disk) put(ref nodecore.Ref, r wire.Result) {
+	err := d.spool.Put(ref, r)
+	if err != nil {
+		d.log.Error("a result can't be spooled: it is tried again", "job", ref.Job, "attempt", ref.Attempt, "error", err)
+	}
+	d.report(diskDone{ref: ref, err: err})
+}
+
+func (d *disk) handIn(conn int64, ref nodecore.Ref) {
+	r, err := d.spool.Get(ref)
+	if errors.Is(err, spool.ErrUnreadable) {
+		d.log.Error("a result is lost", "job", ref.Job, "attempt", ref.Attempt, "error", err)
+		d.report(diskDone{ref: ref, unreadable: true})
+		return
+	}
+	if err == nil {
+		err = d.link.Send(conn, r)
+	}
+	if err != nil && !errors.Is(err, wsconn.ErrClosed) {
+		d.log.Warn("a result is not handed in: it is sent again", "job", ref.Job, "attempt", ref.Attempt, "error", err)
+	}
+}
+
+func (d *disk) report(done diskDone) {
+	select {
+	case d.done <- done:
+	case <-d.over:
+	}
+}

@@ -1,0 +1,88 @@
+package link
+
+import (
+	"rockpool/shared/wire"
+	"rockpool/shared/wsconn"
+)
+
+// receive delivers what comes until the connection ends, and returns why it did.
+func (l *Link) receive(number int64, conn *wsconn.Conn) error {
+	for {
+		frame, err := conn.Receive()
+		if err != nil {
+			return err
+		}
+		for _, m := range frame.Messages {
+			if err := l.take(number, conn, m); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// take decodes one message. One that breaks the rules ends the connection; one
+// that this build does not know does not.
+func (l *Link) take(number int64, conn *wsconn.Conn, m wire.Message) error {
+	body, err := decode(m)
+	switch {
+	case err != nil:
+		conn.Close(wire.CloseBadMessage, err.Error())
+		return err
+	case body == nil:
+		l.ignored(conn, m)
+		return nil
+	}
+	switch body := body.(type) {
+	case wire.Welcome:
+		conn.SetSendLimits(within(body.Limits, wire.DefaultLimits()))
+	case wire.Error:
+		l.cfg.Log.Warn("the control plane found a fault with a message", "code", body.Code, "detail", body.Detail)
+		return nil
+	}
+	if !l.post(Received{number, body}) {
+		return wsconn.ErrClosed
+	}
+	return nil
+}
+
+// decode gives the body of a message that an agent receives; nil for any other.
+func decode(m wire.Message) (wire.Body, error) {
+	switch m.Type {
+	case wire.TypeWelcome:
+		return body(wire.Decode[wire.Welcome](m))
+	case wire.TypeRefused:
+		return body(wire.Decode[wire.Refused](m))
+	case wire.TypeHeartbeatAck:
+		return body(wire.Decode[wire.HeartbeatAck](m))
+	case wire.TypeOffer:
+		return body(wire.Decode[wire.Offer](m))
+	case wire.TypeStart:
+		return body(wire.Decode[wire.Start](m))
+	case wire.TypeVoid:
+		return body(wire.Decode[wire.Void](m))
+	case wire.TypeCancel:
+		return body(wire.Decode[wire.Cancel](m))
+	case wire.TypeResultAck:
+		return body(wire.Decode[wire.ResultAck](m))
+	case wire.TypeError:
+		return body(wire.Decode[wire.Error](m))
+	}
+	return nil, nil
+}
+
+func body[T wire.Body](b T, err error) (wire.Body, error) { return b, err }
+
+// ignored answers a request that this build does not know.
+func (l *Link) ignored(conn *wsconn.Conn, m wire.Message) {
+	l.cfg.Log.Debug("message ignored", "type", string(m.Type))
+	if m.ID == "" {
+		return
+	}
+	answer := wire.Error{Code: wire.CodeUnknownType, Detail: "this agent does not know " + string(m.Type)}
+	_ = conn.Send(wire.Reply(m, answer)) // it fails when the connection is ending, which Receive tells
+}
+
+// within keeps the server's limits within our own.
+func within(l, most wire.Limits) wire.Limits {
+	return wire.Limits{Frame: min(l.Frame, most.Frame), String: min(l.String, most.String), List: min(l.List, most.List)}
+}

@@ -1,0 +1,165 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"rockpool/agent/internal/identity"
+	"rockpool/agent/internal/link"
+	"rockpool/agent/internal/runner"
+	"rockpool/shared/nodecore"
+	"rockpool/shared/wire"
+)
+
+// loop owns the deciding code: one goroutine gives it events and acts on its
+// effects. It never waits for the disk, the network or a job, so that heartbeats
+// go out whatever these do.
+type loop struct {
+	node  *nodecore.Node
+	out   nodecore.Effects
+	clock clock
+	slept time.Duration
+
+	id      *identity.Identity
+	link    *link.Link
+	runners *runner.Set
+	ended   chan runner.Done
+	disk    *disk
+	tasks   []diskTask // for the disk, which is busy
+	hello   wire.Hello // what does not change between sessions
+	log     *slog.Logger
+
+	offers  map[nodecore.Ref]wire.Offer  // accepted, not started
+	results map[nodecore.Ref]wire.Result // ended, not in the spool yet
+}
+
+// run turns until the node has ended. The end of ctx, and then each value from
+// hurry, is a signal to stop.
+func (l *loop) run(ctx context.Context, hurry <-chan struct{}) {
+	stop := ctx.Done()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for !l.out.Exit {
+		l.out.Reset()
+		asked, task := l.nextTask()
+		select {
+		case <-timer.C:
+			l.node.Tick(l.clock.now(), &l.out)
+		case e := <-l.link.Events():
+			l.heard(e)
+		case d := <-l.ended:
+			l.results[d.Ref] = d.Result
+			l.node.Finished(l.clock.now(), d.Ref, d.Stopped, &l.out)
+		case d := <-l.disk.done:
+			l.stored(d)
+		case asked <- task:
+			l.tasks = l.tasks[1:]
+		case <-stop:
+			stop = nil
+			l.log.Info("stopping: no new work; running jobs may end until the stop timeout")
+			l.node.Stop(l.clock.now(), &l.out)
+		case <-hurry:
+			l.log.Info("stopping now: running jobs are ended")
+			l.node.Stop(l.clock.now(), &l.out)
+		}
+		l.wakeUp()
+		l.act()
+		timer.Reset(l.clock.until(l.node.Next()))
+	}
+}
+
+// nextTask is the disk's next one; the channel is nil while there is none.
+func (l *loop) nextTask() (chan<- diskTask, diskTask) {
+	if len(l.tasks) == 0 {
+		return nil, diskTask{}
+	}
+	return l.disk.asked, l.tasks[0]
+}
+
+// wakeUp notices that the machine was suspended.
+func (l *loop) wakeUp() {
+	slept := suspended()
+	if slept-l.slept > sleepNotice {
+		l.log.Info("the machine was suspended", "for", (slept - l.slept).Round(time.Second).String())
+		l.node.Woke(l.clock.now(), &l.out)
+	}
+	l.slept = slept
+}
+
+// stored tells what came of writing a result.
+func (l *loop) stored(d diskDone) {
+	now := l.clock.now()
+	switch {
+	case d.unreadable:
+		l.node.Unreadable(now, d.ref, &l.out)
+	case d.err != nil:
+		l.node.StoreFailed(now, d.ref, &l.out)
+	default:
+		delete(l.results, d.ref)
+		l.node.Stored(now, d.ref, &l.out)
+	}
+}
+
+// heard gives what came over the channel to the deciding code.
+func (l *loop) heard(e link.Event) {
+	now := l.clock.now()
+	switch e := e.(type) {
+	case link.Dialed:
+		l.node.Dialed(now, e.Conn, &l.out)
+	case link.Closed:
+		l.logClosed(e)
+		floor := nodecore.FloorOfStatus(e.Status, milliseconds(e.Floor))
+		l.node.Closed(now, e.Conn, floor, &l.out)
+	case link.Received:
+		l.heardMessage(now, e.Conn, e.Body)
+	}
+}
+
+// logClosed marks what takes a person to change.
+func (l *loop) logClosed(e link.Closed) {
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		l.log.Error("the control plane refuses this node's credential: it is retried in minutes, and never enrolled anew by itself", "reason", e.Err)
+	default:
+		l.log.Info("no connection", "reason", e.Err)
+	}
+}
+
+func (l *loop) heardMessage(now nodecore.Time, conn int64, body wire.Body) {
+	switch m := body.(type) {
+	case wire.Welcome:
+		l.log.Info("session open", "node", m.NodeID, "epoch", m.Epoch, "pool", m.Pool)
+		l.node.Welcome(now, conn, link.Welcome(m), &l.out)
+	case wire.Refused:
+		l.node.Refused(now, conn, nodecore.Refusal{
+			Code: m.Code, Detail: m.Detail, RetryAfter: nodecore.Time(m.RetryAfterMs), Fatal: m.Fatal,
+		}, &l.out)
+	case wire.HeartbeatAck:
+		l.node.HeartbeatAck(now, conn, link.Ack(m), &l.out)
+	case wire.Offer:
+		l.heardOffer(now, conn, m)
+	case wire.Start:
+		l.node.Start(now, conn, link.Ref(m.Job, m.Attempt), &l.out)
+	case wire.Void:
+		l.node.Void(now, conn, link.Ref(m.Job, m.Attempt), &l.out)
+	case wire.Cancel:
+		l.node.Cancel(now, conn, nodecore.Stop{Ref: link.Ref(m.Job, m.Attempt), Grace: nodecore.Time(m.GraceMs)}, &l.out)
+	case wire.ResultAck:
+		l.node.ResultAck(now, conn, link.Ref(m.Job, m.Attempt), string(m.Verdict), &l.out)
+	}
+}
+
+// heardOffer keeps what is offered until the decision: an offer that is declined
+// is forgotten again. The first of two with the same key counts.
+func (l *loop) heardOffer(now nodecore.Time, conn int64, m wire.Offer) {
+	ref := link.Ref(m.Job, m.Attempt)
+	if _, there := l.offers[ref]; !there {
+		l.offers[ref] = m
+	}
+	l.node.Offer(now, conn, nodecore.Offer{Ref: ref, Runner: m.Runner, Backend: m.Backend, Slots: int(m.Demands.Slots)}, &l.out)
+	if !l.node.Holds(ref) {
+		delete(l.offers, ref)
+	}
+}
