@@ -58,7 +58,13 @@ func NewUnclaimed(t testing.TB, env ...string) *Server {
 // shall not become ready.
 func LaunchServer(t testing.TB, env ...string) *Server {
 	t.Helper()
-	s := newServer(t, publicDir(t), env)
+	return LaunchServerOn(t, publicDir(t), env...)
+}
+
+// LaunchServerOn runs a server on data of choice and does not wait for it.
+func LaunchServerOn(t testing.TB, dir string, env ...string) *Server {
+	t.Helper()
+	s := newServer(t, dir, env)
 	t.Cleanup(func() { s.finish(t) })
 	s.Launch(t)
 	return s
