@@ -125,8 +125,8 @@ func (r rule) covers(p *packages.Package) bool {
 }
 
 func (r rule) denies(path string) bool {
-	if below(path, r.allow) {
-		return false
+	if isStd(path) && slices.Contains(r.allow, path) || !isStd(path) && below(path, r.allow) {
+		return false // of the standard library exactly what is named: math is not math/rand
 	}
 	return below(path, r.deny) || slices.Contains(r.deny, "std") && isStd(path)
 }
