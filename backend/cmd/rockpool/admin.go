@@ -15,9 +15,31 @@ import (
 )
 
 type adminCommand struct {
+	Ready       adminReady       `cmd:"" help:"Say whether the server takes work; exits 1 when it does not."`
 	Setup       adminSetup       `cmd:"" help:"Exchange the one-time setup token for the first superadmin and its API token, and keep that in the credentials."`
 	Audit       adminAudit       `cmd:"" help:"List audit entries."`
 	AuditVerify adminAuditVerify `cmd:"" help:"Check the whole chain of audit entries; exits 1 and names the first bad one."`
+}
+
+type adminReady struct{}
+
+// Run asks as nobody: a server says so before anyone has a token.
+func (c *adminReady) Run(ctx context.Context, d *desk) error {
+	server, err := d.connection.anonymous("")
+	if err != nil {
+		return err
+	}
+	health, err := server.Ready(ctx)
+	if err != nil {
+		return err
+	}
+	var g grid
+	g.fact("status", health.Status)
+	g.fact("detail", health.Detail)
+	if err := d.show(health, g); err != nil || health.Status == "ok" {
+		return err
+	}
+	return errors.New("the server does not take work")
 }
 
 type adminSetup struct {
