@@ -1,66 +1,19 @@
 package agent
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 
 	"rockpool/shared/settings"
 	"rockpool/shared/wire"
 )
-
-// The test binary is also the tool of its jobs, and an agent that can be killed.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 3 && os.Args[1] == "helper" {
-		helper(os.Args[2], os.Args[3])
-		return
-	}
-	if config := os.Getenv("AGENT_TEST_CONFIG"); config != "" {
-		agentProcess(config)
-		return
-	}
-	goleak.VerifyTestMain(m)
-}
-
-func helper(mode, dir string) {
-	if mode == "stubborn" { // takes TERM for nothing
-		signal.Ignore(syscall.SIGTERM)
-	}
-	if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("pid-", os.Getpid())), nil, 0o600); err != nil {
-		os.Exit(3)
-	}
-	for mode != "until" || !exists(filepath.Join(dir, "go")) { // until its test says so
-		<-time.After(5 * time.Millisecond)
-	}
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// agentProcess is an agent with the settings of a test, for kill -9.
-func agentProcess(config string) {
-	cfg, err := LoadConfig(config, os.Environ()[:0], nil)
-	if err == nil {
-		err = New(cfg, discard()).Run(context.Background())
-	}
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
-}
 
 func TestFirstJob_FromLicenseToVerdict(t *testing.T) {
 	c := newControl(t, nil)
@@ -199,9 +152,11 @@ func TestCase_N16_MuteBetweenAcceptAndStartFreesTheSlot(t *testing.T) {
 	s.send(wire.Start{Job: jobID(1), Attempt: 1}) // too late: it must not run
 	s.run(offerOf(2, "tool", toolPayload("until", dir)))
 	release(t, dir)
-	if r := expect[wire.Result](s); r.Job != jobID(2) || r.Status != wire.ResultSucceeded {
+	r := expect[wire.Result](s)
+	if r.Job != jobID(2) || r.Status != wire.ResultSucceeded {
 		t.Errorf("result %+v", r)
 	}
+	s.ackResult(r, wire.VerdictStored)
 }
 
 func TestCase_N14_OfferBeyondSlotsIsDeclined(t *testing.T) {
@@ -216,9 +171,11 @@ func TestCase_N14_OfferBeyondSlotsIsDeclined(t *testing.T) {
 		t.Errorf("declined %+v", d)
 	}
 	release(t, dir)
-	if r := expect[wire.Result](s); r.Job != jobID(1) || r.Status != wire.ResultSucceeded {
+	r := expect[wire.Result](s)
+	if r.Job != jobID(1) || r.Status != wire.ResultSucceeded {
 		t.Errorf("result %+v", r)
 	}
+	s.ackResult(r, wire.VerdictStored)
 }
 
 func TestBadParams_FailTheJobAndNotTheNode(t *testing.T) {
@@ -226,9 +183,11 @@ func TestBadParams_FailTheJobAndNotTheNode(t *testing.T) {
 	begin(t, testConfig(t, c.server.URL))
 	s := c.welcome()
 	s.run(offerOf(1, "tool", toolPayload("rm -rf", "/")))
-	if r := expect[wire.Result](s); r.Status != wire.ResultFailed || r.Reason != "bad_params" || !strings.Contains(r.Detail, "mode") {
+	r := expect[wire.Result](s)
+	if r.Status != wire.ResultFailed || r.Reason != "bad_params" || !strings.Contains(r.Detail, "mode") {
 		t.Errorf("result %+v", r)
 	}
+	s.ackResult(r, wire.VerdictStored)
 }
 
 func TestCase_E1_CancelsReachAToolThatIgnoresTerm(t *testing.T) {
@@ -339,9 +298,11 @@ func TestReconnect_WorkGoesOnAndIsReportedUnderTheNewSession(t *testing.T) {
 	if s.hello.Spooled != 1 || len(s.hello.Running) != 0 {
 		t.Errorf("hello %+v, want one spooled", s.hello)
 	}
-	if again := expect[wire.Result](s); again.Job != first.Job || again.Status != first.Status {
+	again := expect[wire.Result](s)
+	if again.Job != first.Job || again.Status != first.Status {
 		t.Errorf("handed in %+v, then %+v", first, again)
 	}
+	s.ackResult(again, wire.VerdictDuplicate)
 }
 
 func TestVoid_InWelcomeEndsTheWork(t *testing.T) {
@@ -439,94 +400,5 @@ func TestStart_Refuses(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, tc.want)
 			}
 		})
-	}
-}
-
-// spawn starts an agent of its own process; the function kills it with -9.
-func spawn(t *testing.T, config string) (kill func()) {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "AGENT_TEST_CONFIG="+config)
-	errs, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	kill = func() {
-		_ = cmd.Process.Kill()
-		for lines := bufio.NewScanner(errs); lines.Scan(); {
-			t.Log(lines.Text())
-		}
-		_ = cmd.Wait()
-	}
-	t.Cleanup(kill)
-	return kill
-}
-
-// configFile writes the settings of a test's configuration.
-func configFile(t *testing.T, cfg Config) string {
-	t.Helper()
-	dir := t.TempDir()
-	license := filepath.Join(dir, "license")
-	path := filepath.Join(dir, "agent.toml")
-	content := fmt.Sprintf(`
-server_url = %q
-license_file = %q
-state_dir = %q
-slots = 2
-[[runner]]
-name = "tool"
-argv = [%q, "helper", "{{param.mode}}", "{{param.dir}}"]
-params.mode = { type = "enum", values = ["stubborn", "until"] }
-params.dir = { type = "string", max_length = 1000 }
-`, cfg.ServerURL, license, cfg.StateDir, os.Args[0])
-	for name, text := range map[string]string{license: licenseCode + "\n", path: content} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return path
-}
-
-// started waits until the tool runs and gives its process.
-func started(t *testing.T, dir string) (pid int) {
-	t.Helper()
-	await(t, "the tool", func() bool { return len(pidsIn(dir)) == 1 })
-	return pidsIn(dir)[0]
-}
-
-func pidsIn(dir string) (pids []int) {
-	names, _ := filepath.Glob(filepath.Join(dir, "pid-*"))
-	for _, name := range names {
-		var pid int
-		if _, err := fmt.Sscanf(filepath.Base(name), "pid-%d", &pid); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// lives reports a process that is there and no zombie.
-func lives(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !strings.Contains(string(stat), ") Z ")
-}
-
-func release(t *testing.T, dir string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	for poll := time.NewTicker(5 * time.Millisecond); !ok(); <-poll.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
 	}
 }

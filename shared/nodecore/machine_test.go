@@ -274,7 +274,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			w.do(t, func(now Time, out *Effects) { n.ResultAck(now, conn, ref, "stored", out) })
 		},
 		"stop": func(t *rapid.T) {
-			if rarely(t) && rarely(t) {
+			if rapid.IntRange(0, 63).Draw(t, "once") == 0 {
 				w.do(t, n.Stop)
 			}
 		},

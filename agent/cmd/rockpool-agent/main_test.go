@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestRun_CommandsAndExitCodes(t *testing.T) {
+	state := t.TempDir() // 0755 or wider: refused
+	for name, tc := range map[string]struct {
+		args    []string
+		environ []string
+		code    int
+		want    string
+	}{
+		"version":         {[]string{"version"}, nil, exitOK, "rockpool-agent"},
+		"help":            {[]string{"--help"}, nil, exitOK, "-server-url"},
+		"unknown command": {[]string{"serve"}, nil, exitUsage, "unknown command"},
+		"unknown flag":    {[]string{"check", "--slot", "1"}, nil, exitUsage, "slot"},
+		"license no flag": {[]string{"check", "--license", "x"}, nil, exitUsage, "license"},
+		"argument":        {[]string{"check", "x"}, nil, exitUsage, "unexpected argument"},
+		"bad setting":     {[]string{"check", "--slots=0"}, nil, exitUsage, "slots: must be 1..64"},
+		"bad variable":    {[]string{"check"}, []string{"ROCKPOOL_AGENT_SLOTS=0"}, exitUsage, "slots"},
+		"standalone":      {[]string{"check", "--config", "/dev/null"}, nil, exitOK, "good"},
+		"no credential": {
+			[]string{"check", "--config", "/dev/null", "--server-url", "https://fleet.example", "--builtins", "checksum", "--state-dir", state + "/new"},
+			nil, exitError, "license_file",
+		},
+		"with a credential": {
+			[]string{"check", "--config", "/dev/null", "--server-url", "https://fleet.example", "--builtins", "checksum", "--state-dir", state + "/new"},
+			[]string{"ROCKPOOL_AGENT_LICENSE=RPL-AAAA"}, exitOK, "good",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := run(tc.args, tc.environ, &out, &errs)
+			if code != tc.code || !strings.Contains(out.String()+errs.String(), tc.want) {
+				t.Errorf("code %d, printed %q and %q; want %d and %q", code, out.String(), errs.String(), tc.code, tc.want)
+			}
+			if tc.code != exitOK && strings.Count(errs.String(), "\n") != 1 {
+				t.Errorf("the refusal is not one line: %q", errs.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package link
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func artifacts(t *testing.T, wait time.Duration, handler http.HandlerFunc) *Artifacts {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	u, err := url.Parse(server.URL + "/base/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := NewArtifacts(u, nil, func() string { return "s3cret" }, wait)
+	t.Cleanup(a.Close)
+	return a
+}
+
+func TestOpen_ShowsTheSecretAndReads(t *testing.T) {
+	a := artifacts(t, time.Second, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/base/v1/artifacts/sha256:00" || r.Header.Get("Authorization") != "Bearer s3cret" {
+			t.Errorf("asked for %s with %q", r.URL.Path, r.Header.Get("Authorization"))
+		}
+		_, _ = w.Write([]byte("content"))
+	})
+	body, err := a.Open(t.Context(), "sha256:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(body)
+	if err := errors.Join(err, body.Close()); err != nil || string(got) != "content" {
+		t.Errorf("read %q, %v", got, err)
+	}
+}
+
+func TestOpen_SecretDoesNotFollowARedirect(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("followed with %q", r.Header.Get("Authorization"))
+	}))
+	defer elsewhere.Close()
+	a := artifacts(t, time.Second, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) })
+	_, err := a.Open(t.Context(), "sha256:00")
+	var status *StatusError
+	if !errors.As(err, &status) || !status.Final() {
+		t.Errorf("error %v, want a final one", err)
+	}
+}
+
+func TestStatusError_TellsWhatAnotherTryCouldChange(t *testing.T) {
+	for status, final := range map[int]bool{404: true, 401: true, 413: true, 302: true, 408: false, 429: false, 500: false, 503: false} {
+		if got := (&StatusError{Status: status}).Final(); got != final {
+			t.Errorf("%d: final = %v, want %v", status, got, final)
+		}
+	}
+}
+
+func TestOpen_ABodyThatStandsStillIsLeft(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	a := artifacts(t, 100*time.Millisecond, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("first"))
+		w.(http.Flusher).Flush()
+		<-release
+	})
+	body, err := a.Open(t.Context(), "sha256:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = body.Close() }()
+	if got, err := io.ReadAll(body); err == nil || string(got) != "first" {
+		t.Errorf("read %q, %v, want an error after the first piece", got, err)
+	}
+}
