@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-
 	"rockpool/shared/settings"
 	"rockpool/shared/wire"
 )
