@@ -133,27 +133,27 @@ END $$;
 REVOKE EXECUTE ON FUNCTION ensure_partitions(date, date) FROM PUBLIC;
 
 -- Drops the partitions of days before the given one, oldest first; a day with
--- open jobs stays. Returns the days that are gone.
+-- open jobs stays. Returns the days that are gone. The parents are locked first,
+-- as everybody else does, and only for as long as looking and dropping takes; who
+-- finds them busy tries again later.
 CREATE FUNCTION drop_partitions(before date) RETURNS SETOF date
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp SET lock_timeout = '2s' AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
-    part text;
     day date;
+    suffix text;
     open boolean;
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('rockpool partitions'));
-    FOR part IN
-        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-        WHERE i.inhparent = 'public.jobs'::regclass ORDER BY c.relname
+    FOR day IN
+        SELECT to_date(right(c.relname, 8), 'YYYYMMDD') FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = 'public.jobs'::regclass ORDER BY 1
     LOOP
-        day := to_date(right(part, 8), 'YYYYMMDD');
         EXIT WHEN day >= before;
-        -- Locked first: no job of that day can open between the look and the drop.
-        EXECUTE format('LOCK TABLE public.%I IN ACCESS EXCLUSIVE MODE', part);
-        EXECUTE format('SELECT EXISTS (SELECT 1 FROM public.%I WHERE ended_at IS NULL)', part) INTO open;
+        LOCK TABLE ONLY public.jobs, ONLY public.attempts, ONLY public.results IN ACCESS EXCLUSIVE MODE;
+        suffix := to_char(day, 'YYYYMMDD');
+        EXECUTE format('SELECT EXISTS (SELECT 1 FROM public.%I WHERE ended_at IS NULL)', 'jobs_' || suffix) INTO open;
         CONTINUE WHEN open;
-        EXECUTE format('DROP TABLE public.%I, public.%I, public.%I', part,
-            'attempts_' || right(part, 8), 'results_' || right(part, 8));
+        EXECUTE format('DROP TABLE public.%I, public.%I, public.%I', 'jobs_' || suffix, 'attempts_' || suffix, 'results_' || suffix);
         RETURN NEXT day;
     END LOOP;
 END $$;

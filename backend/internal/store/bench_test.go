@@ -45,6 +45,18 @@ func BenchmarkCommit(b *testing.B) {
 	b.ReportMetric(probes.wall.Seconds()/commits.wall.Seconds(), "probe/commit")
 }
 
+// BenchmarkCommitOne is the other end: one job alone, insert with assignment and
+// then its end.
+func BenchmarkCommitOne(b *testing.B) {
+	h := newHouse(b)
+	for b.Loop() {
+		start, end := &core.Effects{}, &core.Effects{}
+		h.finish(end, h.submit(start, 1)...)
+		h.commit(start)
+		h.commit(end)
+	}
+}
+
 // life is 512 jobs from insert to end, in two commits.
 func (h *house) life(nodes []storetest.Node) {
 	start, end := &core.Effects{}, &core.Effects{}
@@ -101,7 +113,8 @@ type spent struct {
 }
 
 func (s *spent) add(fn func()) {
-	self, postgres, start := cpuSelf(), cpuOf(s.postmaster), time.Now()
+	postgres := cpuOf(s.postmaster)
+	self, start := cpuSelf(), time.Now()
 	fn()
 	s.wall += time.Since(start)
 	s.self += cpuSelf() - self

@@ -36,12 +36,47 @@ func (c *jobColumns) add(w *Writer, id ids.JobID, r *core.JobRow, keepDecision b
 	c.cancelBy.text(r.CancelBy)
 }
 
-// params are the columns as parameters $1 to $15, and more after them.
-func (c *jobColumns) params(more ...any) []any {
-	return append([]any{
+func (c *jobColumns) columns() []*array {
+	return []*array{
 		&c.id, &c.state, &c.cause, &c.detail, &c.attempt, &c.counted, &c.outcome, &c.node, &c.pool, &c.fallback, &c.decision,
 		&c.assigned, &c.started, &c.ended, &c.cancelBy,
-	}, more...)
+	}
+}
+
+// insertColumns are the parameters of insertJobsSQL.
+type insertColumns struct {
+	jobColumns
+	app, owner, submitter, submitted, spec array
+}
+
+func (c *insertColumns) columns() []*array {
+	return append(c.jobColumns.columns(), &c.app, &c.owner, &c.submitter, &c.submitted, &c.spec)
+}
+
+// updateColumns are the parameters of updateJobsSQL but for the last two.
+type updateColumns struct {
+	jobColumns
+	fromState, fromAttempt                    array
+	exitCode, output, digest, logBytes, apart array
+}
+
+func (c *updateColumns) columns() []*array {
+	return append(c.jobColumns.columns(), &c.fromState, &c.fromAttempt, &c.exitCode, &c.output, &c.digest, &c.logBytes, &c.apart)
+}
+
+// empty readies columns for the next batch; they keep their memory.
+func empty(columns []*array) {
+	for _, c := range columns {
+		c.n, c.nulls, c.body = 0, false, c.body[:0]
+	}
+}
+
+func params(columns []*array, more ...any) []any {
+	list := make([]any, 0, len(columns)+len(more))
+	for _, c := range columns {
+		list = append(list, c)
+	}
+	return append(list, more...)
 }
 
 // stamp appends the wall time of a core time; 0 is NULL.

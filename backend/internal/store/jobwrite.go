@@ -23,8 +23,8 @@ const insertJobsSQL = `
 	       assigned, started, ended, cancel_by, app, owner, submitter, submitted, spec)`
 
 func (r *round) queueInserts() {
-	var c jobColumns
-	var app, owner, submitter, submitted, spec array
+	c := &r.w.inserts
+	empty(c.columns())
 	var keyed []*core.JobInsert
 	for i := range r.e.Inserts {
 		in := &r.e.Inserts[i]
@@ -32,11 +32,11 @@ func (r *round) queueInserts() {
 			continue
 		}
 		c.add(r.w, in.Spec.ID, &in.Row, false)
-		app.text(in.Spec.App)
-		owner.int8(in.Spec.Owner)
-		submitter.int8(in.Spec.Submitter)
-		submitted.time(r.w.wall(in.At))
-		spec.end(record.AppendSpec(spec.begin(), in.Spec))
+		c.app.text(in.Spec.App)
+		c.owner.int8(in.Spec.Owner)
+		c.submitter.int8(in.Spec.Submitter)
+		c.submitted.time(r.w.wall(in.At))
+		c.spec.end(record.AppendSpec(c.spec.begin(), in.Spec))
 		if in.IdempotencyKey != "" {
 			keyed = append(keyed, in)
 		}
@@ -45,7 +45,7 @@ func (r *round) queueInserts() {
 		return
 	}
 	r.queueKeys(keyed)
-	r.batch.Queue(insertJobsSQL, c.params(&app, &owner, &submitter, &submitted, &spec)...)
+	r.batch.Queue(insertJobsSQL, params(c.columns())...)
 }
 
 const idempotencySQL = `
@@ -87,9 +87,8 @@ const updateJobsSQL = `
 	RETURNING j.id`
 
 func (r *round) queueUpdates() {
-	var c jobColumns
-	var res resultColumns
-	var fromState, fromAttempt array
+	c := &r.w.updates
+	empty(c.columns())
 	var apart []*core.JobUpdate
 	sent := make([]ids.JobID, 0, len(r.e.Updates))
 	for i := range r.e.Updates {
@@ -99,9 +98,9 @@ func (r *round) queueUpdates() {
 		}
 		sent = append(sent, u.Job)
 		c.add(r.w, u.Job, &u.Row, keepsDecision(u))
-		fromState.text(storedState(u.FromState))
-		fromAttempt.int4(u.FromAttempt)
-		if res.add(u.Result) {
+		c.fromState.text(storedState(u.FromState))
+		c.fromAttempt.int4(u.FromAttempt)
+		if c.addResult(u.Result) {
 			apart = append(apart, u)
 		}
 	}
@@ -109,9 +108,7 @@ func (r *round) queueUpdates() {
 		return
 	}
 	low, high := bounds(sent)
-	r.batch.Queue(updateJobsSQL, c.params(&fromState, &fromAttempt,
-		&res.exitCode, &res.output, &res.digest, &res.logBytes, &res.apart, [16]byte(low), [16]byte(high))...).
-		Query(r.refuseMissing(sent, core.RefusedStale))
+	r.batch.Queue(updateJobsSQL, params(c.columns(), [16]byte(low), [16]byte(high))...).Query(r.refuseMissing(sent, core.RefusedStale))
 	r.queueResults(apart)
 }
 
@@ -122,15 +119,12 @@ func keepsDecision(u *core.JobUpdate) bool {
 	return assigned && u.Row.Attempt == u.FromAttempt && u.Row.Decision != nil && u.Row.Decision.Outcome == fleet.OutcomePlaced
 }
 
-// resultColumns are what a result adds to its job's row.
-type resultColumns struct{ exitCode, output, digest, logBytes, apart array }
-
 // maxRowOutput is the largest output that stands on the job's row, in bytes.
 const maxRowOutput = 4 << 10
 
-// add appends a result or, for nil, none. It reports one that needs a row of its
-// own.
-func (c *resultColumns) add(res *fleet.Result) (apart bool) {
+// addResult appends a result or, for nil, none. It reports one that needs a row
+// of its own.
+func (c *updateColumns) addResult(res *fleet.Result) (apart bool) {
 	if res == nil {
 		c.exitCode.null()
 		c.output.null()

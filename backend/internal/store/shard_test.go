@@ -3,12 +3,12 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/store"
 	"rockpool/backend/internal/store/storetest"
 )
@@ -59,6 +59,11 @@ func TestShardLostWithItsConnection(t *testing.T) {
 		t.Fatal("the holder did not notice within 3 s")
 	}
 	shard.Release(ctx)
+	h.waitFor("the dead connection's lock to go", func(conn *pgx.Conn) bool {
+		var n int
+		h.must(conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rockpool shard' AND datname = current_database()").Scan(&n))
+		return n == 0
+	})
 	next, err := h.db.AcquireShard(ctx, "host-b")
 	h.must(err)
 	next.Release(ctx)
@@ -93,14 +98,19 @@ func TestShardOfAHangingHolder(t *testing.T) {
 // the lease waits for none.
 func TestTakeoverWaitsForCommit(t *testing.T) {
 	h := newHouse(t)
-	commit, err := pgx.Connect(ctx, h.urls.Server)
-	h.must(err)
-	defer commit.Close(ctx)
-	for _, sql := range []string{"BEGIN", "SELECT FROM shards WHERE id = 1 FOR KEY SHARE"} {
-		_, err := commit.Exec(ctx, sql)
-		h.must(err)
-	}
-	h.urls.Exec(t, "UPDATE shards SET expires_at = now() + interval '1 second'") // a renewal passes
+	release := h.holdCommits()
+	e := h.batch(1)
+	e.Inserts[0].IdempotencyKey = "key"
+	committed := make(chan error, 1)
+	go func() {
+		out, err := h.w.Commit(ctx, e)
+		if err == nil && len(out.Refused) > 0 {
+			err = fmt.Errorf("refused %+v", out.Refused)
+		}
+		committed <- err
+	}()
+	h.waitFor("the commit to wait", h.commitWaits)
+	h.urls.Exec(t, "SET lock_timeout = '5s'; UPDATE shards SET expires_at = now() + interval '1 second'") // a renewal passes
 	taken := make(chan error, 1)
 	go func() {
 		shard, err := h.db.AcquireShard(ctx, "host-b")
@@ -115,10 +125,10 @@ func TestTakeoverWaitsForCommit(t *testing.T) {
 			AND datname = current_database() AND wait_event_type = 'Lock'`).Scan(&n))
 		return n == 1
 	})
-	_, err = commit.Exec(ctx, "COMMIT")
-	h.must(err)
+	release()
+	h.must(<-committed)
 	h.must(<-taken)
-	if _, err := h.w.Commit(ctx, &core.Effects{Audits: []core.AuditNote{{Action: "x"}}}); !errors.Is(err, store.ErrFenced) {
+	if _, err := h.w.Commit(ctx, h.batch(1)); !errors.Is(err, store.ErrFenced) {
 		t.Fatalf("the former writer: %v, want ErrFenced", err)
 	}
 }

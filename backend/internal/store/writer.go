@@ -26,6 +26,9 @@ type Writer struct {
 	epoch int64
 	wall  func(fleet.Time) time.Time
 	conn  *pgx.Conn
+
+	inserts insertColumns // of the current batch
+	updates updateColumns
 }
 
 // Outcome of a commit: everything was written but the refused.
