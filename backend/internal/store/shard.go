@@ -32,39 +32,55 @@ var ErrShardLost = errors.New("the shard's lease is lost")
 // connection dies another server may take over at once, when it hangs when the
 // lease has ended. Neither is trusted alone: every write carries the epoch.
 type Shard struct {
-	conn  *pgx.Conn
-	epoch int64
-	renew time.Duration
+	db     *DB
+	conn   *pgx.Conn
+	holder string // as others are told
+	epoch  int64
+	renew  time.Duration
 }
 
 // AcquireShard takes the shard and raises its epoch by one, which fences all
 // writes of the holder before. The error is a *HeldError while another holds it.
 func (db *DB) AcquireShard(ctx context.Context, holder string) (*Shard, error) {
-	conn, err := db.dial(ctx, "rockpool shard", pgx.QueryExecModeExec, nil)
-	if err != nil {
-		return nil, err
-	}
-	s := &Shard{conn: conn, renew: leaseRenew}
-	if err := s.acquire(ctx, holder); err != nil {
-		conn.Close(context.WithoutCancel(ctx))
+	s := &Shard{db: db, holder: holder, renew: leaseRenew}
+	if err := s.connect(ctx, s.acquire); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Shard) acquire(ctx context.Context, holder string) error {
+// connect gives the shard a connection on which take succeeds.
+func (s *Shard) connect(ctx context.Context, take func(context.Context) error) error {
+	conn, err := s.db.dial(ctx, "rockpool shard", pgx.QueryExecModeExec, nil)
+	if err != nil {
+		return err
+	}
+	s.conn = conn
+	if err := take(ctx); err != nil {
+		conn.Close(context.WithoutCancel(ctx))
+		return err
+	}
+	return nil
+}
+
+func (s *Shard) acquire(ctx context.Context) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	// Waits for the commits under way of the holder before: they hold the row.
+	err := s.conn.QueryRow(ctx, `
+		UPDATE shards SET epoch = epoch + 1, holder = $1, expires_at = clock_timestamp() + $2
+		WHERE id = 1 RETURNING epoch`, s.holder, leaseValid).Scan(&s.epoch)
+	return problem("take the shard", err)
+}
+
+// lock takes the advisory lock, from a holder whose lease has run out if need be.
+func (s *Shard) lock(ctx context.Context) error {
 	locked, err := s.tryLock(ctx)
 	if err == nil && !locked {
 		err = s.evict(ctx)
 	}
-	if err != nil {
-		return err
-	}
-	// Waits for the commits under way of the holder before: they hold the row.
-	err = s.conn.QueryRow(ctx, `
-		UPDATE shards SET epoch = epoch + 1, holder = $1, expires_at = clock_timestamp() + $2
-		WHERE id = 1 RETURNING epoch`, holder, leaseValid).Scan(&s.epoch)
-	return problem("take the shard", err)
+	return err
 }
 
 func (s *Shard) tryLock(ctx context.Context) (locked bool, err error) {
@@ -103,12 +119,37 @@ func (s *Shard) evict(ctx context.Context) error {
 // Epoch is this ownership's number.
 func (s *Shard) Epoch() int64 { return s.epoch }
 
-// Run renews the lease until ctx ends (nil) or the shard is lost (ErrShardLost):
-// because the connection died, which it notices at once, or a newer epoch stands.
+// reclaimPause is between two tries to reach a database that is away.
+const reclaimPause = 200 * time.Millisecond
+
+// Run renews the lease until ctx ends (nil) or the shard is lost (ErrShardLost).
+// A connection that died, which it notices at once, is not the end: with the
+// database away nobody else dispatches either. The shard goes on under its epoch
+// when the database is back, unless another server was faster.
 func (s *Shard) Run(ctx context.Context) error {
 	for {
+		err := s.hold(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, ErrFenced):
+			return fmt.Errorf("%w: %w", ErrShardLost, err)
+		}
+		s.db.log.Warn("the shard's connection is gone; it is made anew", "error", err)
+		if err := s.reclaim(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("%w: %w", ErrShardLost, err)
+		}
+	}
+}
+
+// hold renews the lease until it can't.
+func (s *Shard) hold(ctx context.Context) error {
+	for {
 		if err := s.extend(ctx); err != nil {
-			return lostUnless(ctx, err)
+			return err
 		}
 		// Between renewals it listens, because a read sees the connection die.
 		wait, cancel := context.WithTimeout(ctx, s.renew)
@@ -116,19 +157,37 @@ func (s *Shard) Run(ctx context.Context) error {
 		ended := wait.Err() != nil
 		cancel()
 		if err != nil && !ended {
-			return lostUnless(ctx, err)
+			return err
 		}
 		if ctx.Err() != nil {
-			return nil
+			return ctx.Err()
 		}
 	}
 }
 
-func lostUnless(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+// reclaim comes back with lock and lease under the epoch that it had, or with
+// the reason why that is not its own any more.
+func (s *Shard) reclaim(ctx context.Context) error {
+	for {
+		err := s.connect(ctx, func(ctx context.Context) error {
+			if err := s.extend(ctx); err != nil { // whose is it? before waiting for the lock
+				return err
+			}
+			return s.lock(ctx)
+		})
+		var held *HeldError // by our own old connection, which the server has not missed yet
+		if err == nil || errors.Is(err, ErrFenced) {
+			return err
+		}
+		if !errors.As(err, &held) {
+			s.db.log.Debug("the shard can't be reached yet", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(reclaimPause):
+		}
 	}
-	return fmt.Errorf("%w: %w", ErrShardLost, err)
 }
 
 func (s *Shard) extend(ctx context.Context) error {

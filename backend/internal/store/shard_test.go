@@ -35,38 +35,70 @@ func TestShardHasOneHolder(t *testing.T) {
 	second.Release(ctx)
 }
 
-// When the holder's connection dies it knows at once, and another takes over
-// without waiting for the lease to end.
-func TestShardLostWithItsConnection(t *testing.T) {
-	h := newHouse(t)
+const shardSessions = `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rockpool shard'
+	AND datname = current_database() AND state = 'idle' AND query LIKE '%shards SET expires_at%'`
+
+// runShard takes the shard and renews it until the test stops it.
+func runShard(h *house) (*store.Shard, <-chan error) {
 	shard, err := h.db.AcquireShard(ctx, "host-a")
 	h.must(err)
 	run := make(chan error, 1)
-	go func() { run <- shard.Run(ctx) }()
-	h.waitFor("the lease's first renewal", func(conn *pgx.Conn) bool {
-		var n int
-		h.must(conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rockpool shard'
-			AND datname = current_database() AND state = 'idle' AND query LIKE 'UPDATE shards SET expires_at%'`).Scan(&n))
-		return n == 1
-	})
-	h.urls.Exec(t, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rockpool shard' AND datname = current_database()")
+	stop, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() { run <- shard.Run(stop); close(ended) }()
+	h.t.Cleanup(func() { cancel(); <-ended; shard.Release(ctx) })
+	h.waitFor("the lease's first renewal", func(conn *pgx.Conn) bool { return count(h, conn, shardSessions) == 1 })
+	return shard, run
+}
+
+func count(h *house, conn *pgx.Conn, sql string) (n int) {
+	h.must(conn.QueryRow(ctx, sql).Scan(&n))
+	return n
+}
+
+func (h *house) cutShard() {
+	h.urls.Exec(h.t, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rockpool shard' AND datname = current_database()")
+}
+
+// The database was away and is back: the holder goes on under its own epoch.
+func TestShardOutlivesItsConnection(t *testing.T) {
+	h := newHouse(t)
+	shard, run := runShard(h)
+	for range 3 {
+		h.urls.Exec(t, "UPDATE shards SET expires_at = now() + interval '1 hour'")
+		h.cutShard()
+		h.waitFor("a renewal over a new connection", func(conn *pgx.Conn) bool {
+			return count(h, conn, "SELECT count(*) FROM shards WHERE expires_at < now() + interval '1 minute'") == 1
+		})
+	}
+	select {
+	case err := <-run:
+		t.Fatalf("the holder's run ended: %v", err)
+	default:
+	}
+	var held *store.HeldError
+	if _, err := h.db.AcquireShard(ctx, "host-b"); !errors.As(err, &held) || held.Holder != "host-a" {
+		t.Errorf("another server got %v, want that host-a holds it", err)
+	}
+	if stored := storetest.Query[int64](t, h.urls, "SELECT epoch FROM shards"); shard.Epoch() != stored {
+		t.Errorf("the shard has epoch %d, the holder believes %d", stored, shard.Epoch())
+	}
+}
+
+// Another server that was faster has the shard.
+func TestShardIsLostToAFasterServer(t *testing.T) {
+	h := newHouse(t)
+	_, run := runShard(h)
+	h.urls.Exec(t, "UPDATE shards SET epoch = epoch + 1, holder = 'host-b'")
+	h.cutShard()
 	select {
 	case err := <-run:
 		if !errors.Is(err, store.ErrShardLost) {
 			t.Fatalf("run ended with %v, want ErrShardLost", err)
 		}
-	case <-time.After(3 * time.Second):
-		t.Fatal("the holder did not notice within 3 s")
+	case <-time.After(10 * time.Second):
+		t.Fatal("the former holder goes on")
 	}
-	shard.Release(ctx)
-	h.waitFor("the dead connection's lock to go", func(conn *pgx.Conn) bool {
-		var n int
-		h.must(conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rockpool shard' AND datname = current_database()").Scan(&n))
-		return n == 0
-	})
-	next, err := h.db.AcquireShard(ctx, "host-b")
-	h.must(err)
-	next.Release(ctx)
 }
 
 // A holder that hangs with its connection up loses the shard when its lease ends.
