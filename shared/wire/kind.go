@@ -33,6 +33,7 @@ type kind struct {
 var kinds = makeKinds(
 	Hello{}, Welcome{}, Refused{}, Heartbeat{}, HeartbeatAck{}, Offer{}, Accept{}, Decline{},
 	Start{}, Void{}, Progress{}, Result{}, ResultAck{}, Cancel{}, Goodbye{}, Error{},
+	Subscribe{}, More{}, Unsubscribe{}, Ping{}, Pong{}, WelcomeConsole{}, Snapshot{}, Delta{},
 )
 
 func makeKinds(bodies ...Body) map[Type]kind {

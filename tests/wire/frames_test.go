@@ -26,7 +26,7 @@ func one(name string, body wire.Body) golden {
 // goldens has every message with every field set, and the least of those whose
 // fields may be missing.
 func goldens() []golden {
-	return append(append(agentGoldens(), serverGoldens()...), golden{"frame_of_three", []wire.Outgoing{
+	return append(append(append(agentGoldens(), serverGoldens()...), consoleGoldens()...), golden{"frame_of_three", []wire.Outgoing{
 		{ID: "42", Body: wire.Heartbeat{Accepting: true, Health: wire.Health{OK: true}}},
 		{Body: wire.Accept{Job: job1, Attempt: 1}},
 		{ReplyTo: "7", Body: wire.Error{Code: wire.CodeUnknownType, Detail: "no message named future"}},

@@ -36,6 +36,15 @@ var decoders = map[wire.Type]func(wire.Message) (wire.Body, error){
 	wire.TypeCancel:       as[wire.Cancel],
 	wire.TypeGoodbye:      as[wire.Goodbye],
 	wire.TypeError:        as[wire.Error],
+
+	wire.TypeSubscribe:      as[wire.Subscribe],
+	wire.TypeMore:           as[wire.More],
+	wire.TypeUnsubscribe:    as[wire.Unsubscribe],
+	wire.TypePing:           as[wire.Ping],
+	wire.TypePong:           as[wire.Pong],
+	wire.TypeWelcomeConsole: as[wire.WelcomeConsole],
+	wire.TypeSnapshot:       as[wire.Snapshot],
+	wire.TypeDelta:          as[wire.Delta],
 }
 
 func as[T any, P interface {

@@ -1,0 +1,226 @@
+package wire
+
+// The console's side of the channel. A console subscribes to topics and gets a
+// snapshot in parts, then deltas; it changes nothing here: that goes over REST.
+// Times in rows are unix milliseconds (0: none) or, where the key ends in _ms,
+// ages in milliseconds when the row was sent.
+
+// The messages of the console's side of the channel.
+const (
+	TypeSubscribe      Type = "subscribe"
+	TypeMore           Type = "more"
+	TypeUnsubscribe    Type = "unsubscribe"
+	TypePing           Type = "ping"
+	TypePong           Type = "pong"
+	TypeWelcomeConsole Type = "welcome_console"
+	TypeSnapshot       Type = "snapshot"
+	TypeDelta          Type = "delta"
+)
+
+// Topics. One node's and one job's are the prefix and the id.
+const (
+	TopicFleet = "fleet" // one row: the totals
+	TopicPools = "pools"
+	TopicNodes = "nodes"
+	TopicNode  = "node/"
+	TopicJobs  = "jobs" // the newest ones; history pages over REST
+	TopicJob   = "job/"
+)
+
+// Filter narrows the topic nodes; empty fields let everything through. State is a
+// lease state, or held.
+type Filter struct {
+	Pool  string `msgpack:"pool,omitempty"`
+	State string `msgpack:"state,omitempty"`
+}
+
+// Subscribe asks for a topic; a second one for the same topic begins it anew.
+type Subscribe struct {
+	Topic  string `msgpack:"topic"`
+	Filter Filter `msgpack:"filter"`
+}
+
+// More asks for the next part of a snapshot, counted from 0.
+type More struct {
+	Topic string `msgpack:"topic"`
+	Part  int64  `msgpack:"part"`
+}
+
+// Unsubscribe ends a topic.
+type Unsubscribe struct {
+	Topic string `msgpack:"topic"`
+}
+
+// Ping asks for a Pong: a browser's code can't see those of the WebSocket.
+type Ping struct{}
+
+// Pong answers a Ping.
+type Pong struct{}
+
+// ConsoleTimes are milliseconds. Every Tick at the latest something is sent; a
+// console that heard nothing for Stale shows its data as stale.
+type ConsoleTimes struct {
+	Tick  int64 `msgpack:"tick_ms"`
+	Stale int64 `msgpack:"stale_ms"`
+}
+
+// WelcomeConsole is the first message to a console: who it is.
+type WelcomeConsole struct {
+	User    string       `msgpack:"user"` // id
+	Name    string       `msgpack:"name"`
+	Roles   []string     `msgpack:"roles"`
+	Version string       `msgpack:"version"` // of the server
+	Times   ConsoleTimes `msgpack:"times"`
+}
+
+// Snapshot is one part of all rows of a topic as they were at Rev. Deltas follow
+// the last part.
+type Snapshot struct {
+	Topic string     `msgpack:"topic"`
+	Rev   int64      `msgpack:"rev"`
+	Part  int64      `msgpack:"part"`
+	Last  bool       `msgpack:"last"`
+	Fleet []FleetRow `msgpack:"fleet,omitempty"`
+	Pools []PoolRow  `msgpack:"pools,omitempty"`
+	Nodes []NodeRow  `msgpack:"nodes,omitempty"`
+	Jobs  []JobRow   `msgpack:"jobs,omitempty"`
+}
+
+// Delta leads from the rows at Prev to those at Rev: whole rows that are new or
+// changed, and the ids of those that are gone. A console that does not hold Prev
+// subscribes anew.
+type Delta struct {
+	Topic   string     `msgpack:"topic"`
+	Prev    int64      `msgpack:"prev"`
+	Rev     int64      `msgpack:"rev"`
+	Fleet   []FleetRow `msgpack:"fleet,omitempty"`
+	Pools   []PoolRow  `msgpack:"pools,omitempty"`
+	Nodes   []NodeRow  `msgpack:"nodes,omitempty"`
+	Jobs    []JobRow   `msgpack:"jobs,omitempty"`
+	Deletes []string   `msgpack:"deletes,omitempty"`
+}
+
+// NodeCounts are nodes by lease state. Held and unhealthy ones are counted in
+// their state too.
+type NodeCounts struct {
+	Ready     int64 `msgpack:"ready"`
+	Suspect   int64 `msgpack:"suspect"`
+	Lost      int64 `msgpack:"lost"`
+	Left      int64 `msgpack:"left"`
+	New       int64 `msgpack:"new"`
+	Held      int64 `msgpack:"held"`
+	Unhealthy int64 `msgpack:"unhealthy"`
+}
+
+// FleetRow is the fleet's totals; its id is "fleet". Used + out of use + free
+// slots are the total.
+type FleetRow struct {
+	ID            string     `msgpack:"id"`
+	Nodes         NodeCounts `msgpack:"nodes"`
+	SlotsTotal    int64      `msgpack:"slots_total"`
+	SlotsFree     int64      `msgpack:"slots_free"`
+	SlotsOutOfUse int64      `msgpack:"slots_out_of_use"`
+	Queued        int64      `msgpack:"queued"`
+	Running       int64      `msgpack:"running"`
+}
+
+// PoolRow is one pool with its sums, as in FleetRow. Spark is the free slots of
+// the last ticks of 10 s, at most 60, oldest first.
+type PoolRow struct {
+	ID            string     `msgpack:"id"`
+	Name          string     `msgpack:"name"`
+	Kind          string     `msgpack:"kind"`
+	State         string     `msgpack:"state"`
+	Canary        bool       `msgpack:"canary"`
+	Nodes         NodeCounts `msgpack:"nodes"`
+	SlotsTotal    int64      `msgpack:"slots_total"`
+	SlotsFree     int64      `msgpack:"slots_free"`
+	SlotsOutOfUse int64      `msgpack:"slots_out_of_use"`
+	Queued        int64      `msgpack:"queued"`
+	Running       int64      `msgpack:"running"`
+	Spark         []int64    `msgpack:"spark"`
+}
+
+// RowHold is one hold of a node.
+type RowHold struct {
+	Kind   string `msgpack:"kind"`
+	Owner  string `msgpack:"owner"`
+	Actor  string `msgpack:"actor"`
+	Reason string `msgpack:"reason"`
+}
+
+// LeaseChange is one change of a node's lease. Cause is a word: hello,
+// heartbeat, silence, disconnected, left, revoked. At is unix milliseconds.
+type LeaseChange struct {
+	State string `msgpack:"state"`
+	Cause string `msgpack:"cause"`
+	At    int64  `msgpack:"at_ms"`
+}
+
+// NodeRow is one node. Since is the age of its lease state, LastSeen that of its
+// last frame; -1: never. Epoch 0: it never had a session. Timeline stands in the
+// topic of the node alone: at most 50 changes, newest last.
+type NodeRow struct {
+	ID            string        `msgpack:"id"`
+	Pool          string        `msgpack:"pool"`
+	Owner         string        `msgpack:"owner"` // id of a user, or empty
+	Role          string        `msgpack:"role"`
+	Region        string        `msgpack:"region"`
+	Lease         string        `msgpack:"lease"`
+	Since         int64         `msgpack:"since_ms"`
+	LastSeen      int64         `msgpack:"last_seen_ms"`
+	Holds         []RowHold     `msgpack:"holds"`
+	Accepting     bool          `msgpack:"accepting"`
+	AcceptReason  string        `msgpack:"accept_reason"`
+	Healthy       bool          `msgpack:"healthy"`
+	HealthReasons []string      `msgpack:"health_reasons"`
+	SlotsTotal    int64         `msgpack:"slots_total"`
+	SlotsUsed     int64         `msgpack:"slots_used"`
+	Running       []RunningWork `msgpack:"running"`
+	Backend       string        `msgpack:"backend"`
+	Runners       []string      `msgpack:"runners"`
+	Epoch         int64         `msgpack:"epoch"`
+	AgentVersion  string        `msgpack:"agent_version"`
+	OS            string        `msgpack:"os"`
+	Arch          string        `msgpack:"arch"`
+	MachineID     string        `msgpack:"machine_id"`
+	Address       string        `msgpack:"address"`
+	Endpoints     []Pair        `msgpack:"endpoints"`
+	Labels        []Pair        `msgpack:"labels"`
+	LoadMilli     int64         `msgpack:"load_milli"` // load average x 1000
+	MemoryMiB     int64         `msgpack:"memory_mib"` // in use
+	Spooled       int64         `msgpack:"spooled"`
+	Version       int64         `msgpack:"version"` // of the record, for If-Match
+	Timeline      []LeaseChange `msgpack:"timeline,omitempty"`
+}
+
+// JobRow is one job. Waits says in words why it waits or why it runs where it
+// runs, in the topic of the job alone.
+type JobRow struct {
+	ID        string `msgpack:"id"`
+	App       string `msgpack:"app"`
+	Runner    string `msgpack:"runner"`
+	State     string `msgpack:"state"`
+	Reason    string `msgpack:"reason"`
+	Detail    string `msgpack:"detail"`
+	Pool      string `msgpack:"pool"`
+	Node      string `msgpack:"node"`
+	Attempt   int64  `msgpack:"attempt"`
+	Percent   int64  `msgpack:"percent"`
+	Fallback  bool   `msgpack:"fallback"`
+	Priority  int64  `msgpack:"priority"`
+	CreatedAt int64  `msgpack:"created_at"`
+	StartedAt int64  `msgpack:"started_at"`
+	EndedAt   int64  `msgpack:"ended_at"`
+	Waits     string `msgpack:"waits,omitempty"`
+}
+
+// Type names the message that the struct is the body of.
+func (Subscribe) Type() Type      { return TypeSubscribe }
+func (More) Type() Type           { return TypeMore }           // see Subscribe.Type
+func (Unsubscribe) Type() Type    { return TypeUnsubscribe }    // see Subscribe.Type
+func (Ping) Type() Type           { return TypePing }           // see Subscribe.Type
+func (Pong) Type() Type           { return TypePong }           // see Subscribe.Type
+func (WelcomeConsole) Type() Type { return TypeWelcomeConsole } // see Subscribe.Type
+func (Snapshot) Type() Type       { return TypeSnapshot }       // see Subscribe.Type
+func (Delta) Type() Type          { return TypeDelta }          // see Subscribe.Type

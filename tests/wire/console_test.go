@@ -1,0 +1,47 @@
+package wiretest
+
+import "rockpool/shared/wire"
+
+func consoleGoldens() []golden {
+	counts := wire.NodeCounts{Ready: 12, Suspect: 1, Lost: 2, Left: 3, New: 4, Held: 9, Unhealthy: 5}
+	fleet := wire.FleetRow{ID: "fleet", Nodes: counts, SlotsTotal: 88, SlotsFree: 40, SlotsOutOfUse: 8, Queued: 37, Running: 40}
+	pool := wire.PoolRow{
+		ID: "pool-7", Name: "pool-7", Kind: "user", State: "active", Canary: true, Nodes: counts,
+		SlotsTotal: 88, SlotsFree: 40, SlotsOutOfUse: 8, Queued: 37, Running: 40, Spark: []int64{0, 12, 300},
+	}
+	node := wire.NodeRow{
+		ID: "edge-1", Pool: "pool-7", Owner: "7", Role: "edge", Region: "eu-west", Lease: "suspect", Since: 4200, LastSeen: 29200,
+		Holds:     []wire.RowHold{{Kind: "cordon", Owner: "operator", Actor: "u:1", Reason: "new disk"}},
+		Accepting: true, AcceptReason: "spool is full", Healthy: true, HealthReasons: []string{"disk full"},
+		SlotsTotal: 4, SlotsUsed: 1, Running: []wire.RunningWork{{Job: job1, Attempt: 2, Phase: wire.PhaseRunning, Percent: 40}},
+		Backend: "cpu", Runners: []string{"checksum", "vmaf"}, Epoch: 42, AgentVersion: "1.2.3", OS: "linux", Arch: "amd64",
+		MachineID: "abab", Address: "192.0.2.7", Endpoints: []wire.Pair{{Name: "webrtc", Value: "https://edge-1.example/whep"}},
+		Labels: []wire.Pair{{Name: "rack", Value: "<b>日本</b>"}}, LoadMilli: 1500, MemoryMiB: 4096, Spooled: 3, Version: 17,
+		Timeline: []wire.LeaseChange{{State: "ready", Cause: "hello", At: 1796000000000}, {State: "suspect", Cause: "silence", At: 1796000025000}},
+	}
+	job := wire.JobRow{
+		ID: job1, App: "cam", Runner: "vmaf", State: "queued", Reason: "pool_exhausted", Detail: "none of 14 nodes", Pool: "pool-7",
+		Node: "edge-1", Attempt: 2, Percent: 40, Fallback: true, Priority: 5,
+		CreatedAt: 1796000000000, StartedAt: 1796000001000, EndedAt: 1796000009000, Waits: "pool-7: 9 draining",
+	}
+	return []golden{
+		one("subscribe", wire.Subscribe{Topic: wire.TopicNodes, Filter: wire.Filter{Pool: "pool-7", State: "suspect"}}),
+		one("subscribe_least", wire.Subscribe{Topic: wire.TopicJob + job1}),
+		one("more", wire.More{Topic: wire.TopicNodes, Part: 1}),
+		one("unsubscribe", wire.Unsubscribe{Topic: wire.TopicNode + "edge-1"}),
+		one("ping", wire.Ping{}),
+		one("pong", wire.Pong{}),
+		one("welcome_console", wire.WelcomeConsole{
+			User: "7", Name: "Ada", Roles: []string{"operator"}, Version: "1.2.3", Times: wire.ConsoleTimes{Tick: 1000, Stale: 10000},
+		}),
+		one("snapshot_fleet", wire.Snapshot{Topic: wire.TopicFleet, Rev: 1, Last: true, Fleet: []wire.FleetRow{fleet}}),
+		one("snapshot_pools", wire.Snapshot{Topic: wire.TopicPools, Rev: 1, Last: true, Pools: []wire.PoolRow{pool}}),
+		one("snapshot_nodes", wire.Snapshot{Topic: wire.TopicNodes, Rev: 9, Part: 1, Last: true, Nodes: []wire.NodeRow{node, {ID: "edge-2"}}}),
+		one("snapshot_jobs", wire.Snapshot{Topic: wire.TopicJobs, Rev: 9, Last: true, Jobs: []wire.JobRow{job}}),
+		one("snapshot_empty", wire.Snapshot{Topic: wire.TopicJobs, Last: true}),
+		one("delta_fleet", wire.Delta{Topic: wire.TopicFleet, Prev: 1, Rev: 2, Fleet: []wire.FleetRow{fleet}}),
+		one("delta_pools", wire.Delta{Topic: wire.TopicPools, Prev: 1, Rev: 2, Pools: []wire.PoolRow{pool}}),
+		one("delta_nodes", wire.Delta{Topic: wire.TopicNodes, Prev: 9, Rev: 10, Nodes: []wire.NodeRow{node}, Deletes: []string{"edge-2"}}),
+		one("delta_jobs", wire.Delta{Topic: wire.TopicJobs, Prev: 9, Rev: 10, Jobs: []wire.JobRow{job}}),
+	}
+}
