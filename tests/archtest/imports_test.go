@@ -34,17 +34,17 @@ var rules = []rule{
 		why: "server and agent meet on the wire only; an end-to-end test stands in tests/",
 	},
 	{
-		from: []string{"rockpool/backend/internal/core", "rockpool/shared/nodecore", "rockpool/shared/ids", "rockpool/shared/backoff"},
+		from: []string{"rockpool/backend/internal/core", "rockpool/shared/nodecore", "rockpool/shared/ids"},
 		deny: []string{"rockpool/", "std", "github.com/", "golang.org/", "go.uber.org/"},
 		allow: []string{
-			"rockpool/backend/internal/core", "rockpool/shared/nodecore", "rockpool/shared/ids", "rockpool/shared/backoff",
+			"rockpool/backend/internal/core", "rockpool/shared/nodecore", "rockpool/shared/ids",
 			"bytes", "cmp", "encoding/binary", "encoding/hex", "encoding/json", "errors", "fmt", "math", "math/bits",
 			"slices", "sort", "strconv", "strings", "unicode", "unicode/utf8", "maps", "iter", "unsafe",
 		},
 		why: "what decides is pure: no clock, lock, goroutine, randomness, log or I/O, so that the simulator runs the very same code",
 	},
 	{
-		from: []string{"rockpool/shared/nodecore", "rockpool/shared/ids", "rockpool/shared/backoff"}, deny: []string{"rockpool/backend"},
+		from: []string{"rockpool/shared/nodecore", "rockpool/shared/ids"}, deny: []string{"rockpool/backend"},
 		why: "core may import nodecore, never the other way round",
 	},
 	{
