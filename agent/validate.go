@@ -27,9 +27,6 @@ const (
 	maxRPCTimeout = 5 * time.Minute
 )
 
-// backends that a node may run. There is no auto: a node runs what it says, exactly.
-var backends = []string{"cpu", "cuda", "hip", "sycl", "metal", "vulkan", "openvino", "vaapi", "qsv"}
-
 // Validate refuses what the agent could not honor: one line that names the setting
 // and says what to do.
 func (c *Config) Validate() error {
@@ -152,8 +149,8 @@ func (c *Config) validateCapacity() error {
 		return fmt.Errorf("spool_limit: must be from slots to 100000")
 	case c.InputLimit < 0:
 		return fmt.Errorf("input_limit: must not be negative")
-	case !slices.Contains(backends, c.Backend):
-		return fmt.Errorf("backend: %q is none of %s: name the one that this node runs", c.Backend, strings.Join(backends, ", "))
+	case !slices.Contains(wire.Backends, c.Backend):
+		return fmt.Errorf("backend: %q is none of %s: name the one that this node runs", c.Backend, strings.Join(wire.Backends, ", "))
 	}
 	return nil
 }

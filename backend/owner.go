@@ -49,18 +49,10 @@ func newOwner(cfg Config, db *store.DB, shard *store.Shard, log *slog.Logger) *o
 	o.loop = dispatch.New(dispatch.Config{
 		Core: cfg.Lease.core(), Clock: o.clock, Logger: log,
 		Fenced: func(err error) bool { return errors.Is(err, store.ErrFenced) },
-	}, db, commits{writer}, o.hub)
+	}, db, writer, o.hub)
 	o.desk = enroll.NewDesk(db, o.loop, log, time.Now)
 	o.gateway = session.NewGateway(o.hub, o.loop, o.desk)
 	return o
-}
-
-// commits is the writer as the loop sees it.
-type commits struct{ *store.Writer }
-
-func (c commits) Commit(ctx context.Context, batch *core.Effects) ([]core.Refusal, error) {
-	outcome, err := c.Writer.Commit(ctx, batch)
-	return outcome.Refused, err
 }
 
 // run works until ctx ends or the shard is lost.
@@ -124,7 +116,7 @@ func (o *owner) newAPI() (http.Handler, error) {
 	return api.New(api.Config{
 		Store: o.db, Dispatch: o.loop, Artifacts: artifacts, Gate: access.NewGate(o.db, time.Now), Policy: policy,
 		Channel: o.gateway, Ready: o, Now: time.Now, Log: o.log,
-		Version: rest.Version{Version: build.Version, Commit: build.Commit},
+		Version: rest.Version{Version: build.Version, Commit: build.Commit, Go: build.Go},
 	})
 }
 

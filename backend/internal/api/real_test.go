@@ -41,13 +41,6 @@ type unsent struct{}
 
 func (unsent) Deliver([]core.Send) {}
 
-type commits struct{ *store.Writer }
-
-func (c commits) Commit(ctx context.Context, batch *core.Effects) ([]core.Refusal, error) {
-	out, err := c.Writer.Commit(ctx, batch)
-	return out.Refused, err
-}
-
 func newServer(t testing.TB) *server {
 	t.Helper()
 	s := &server{t: t, urls: storetest.NewURLs(t)}
@@ -63,7 +56,7 @@ func newServer(t testing.TB) *server {
 			Heartbeat: 10_000, Suspect: 25_000, Lost: 60_000, OfferTimeout: 10_000, CancelSlack: 30_000, DefaultGrace: 10_000, AvoidFor: 60_000,
 		},
 		Clock: clock, Logger: log, Fenced: func(err error) bool { return errors.Is(err, store.ErrFenced) },
-	}, s.db, commits{writer}, unsent{})
+	}, s.db, writer, unsent{})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.loop.Run(ctx) }()

@@ -12,6 +12,7 @@ import (
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/rest"
 	"rockpool/shared/ids"
+	"rockpool/shared/wire"
 )
 
 // What a job that doesn't say gets.
@@ -33,9 +34,6 @@ const (
 	maxRunTimeout  = 30 * 24 * time.Hour
 	inputNameChars = "letters, digits, _ . -"
 )
-
-// backends that a request may name: it names one of them or none.
-var backends = []string{"cpu", "cuda", "hip", "metal", "opencl", "qsv", "rocm", "sycl", "vaapi", "vulkan"}
 
 // specOf checks a request by itself and fills in what it leaves out. Whether its
 // app, and its inputs and their sizes, are there is not known yet. Errors:
@@ -92,8 +90,8 @@ func checkNames(in *rest.JobRequest, spec *fleet.JobSpec) error {
 			return badRequest("region: %s", err)
 		}
 	}
-	if in.Backend != nil && !slices.Contains(backends, spec.Backend) {
-		return unprocessable("backend %.40q: name one of %s, or null for the node's own", spec.Backend, strings.Join(backends, ", "))
+	if in.Backend != nil && !slices.Contains(wire.Backends, spec.Backend) {
+		return unprocessable("backend %.40q: name one of %s, or null for the node's own", spec.Backend, strings.Join(wire.Backends, ", "))
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (h *house) try(e *core.Effects) []core.Refusal {
 	if err != nil {
 		h.t.Fatalf("commit: %v", err)
 	}
-	return out.Refused
+	return out
 }
 
 // now is the core time of tests: today, in ms.

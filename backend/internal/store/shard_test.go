@@ -136,8 +136,8 @@ func TestTakeoverWaitsForCommit(t *testing.T) {
 	committed := make(chan error, 1)
 	go func() {
 		out, err := h.w.Commit(ctx, e)
-		if err == nil && len(out.Refused) > 0 {
-			err = fmt.Errorf("refused %+v", out.Refused)
+		if err == nil && len(out) > 0 {
+			err = fmt.Errorf("refused %+v", out)
 		}
 		committed <- err
 	}()

@@ -31,9 +31,6 @@ type Writer struct {
 	updates updateColumns
 }
 
-// Outcome of a commit: everything was written but the refused.
-type Outcome struct{ Refused []core.Refusal }
-
 const commitLimit = 30 * time.Second
 
 // writerParams make the one plan that is right for statements that name their
@@ -69,14 +66,14 @@ func (w *Writer) Close() {
 }
 
 // Commit writes the durable part of e. With a nil error it is committed but for
-// Outcome.Refused. ErrFenced: another server owns the shard, nothing was written.
+// what is refused. ErrFenced: another server owns the shard, nothing was written.
 // ErrUnknown: it may be committed or not. Any other error: it is not.
-func (w *Writer) Commit(ctx context.Context, e *core.Effects) (Outcome, error) {
+func (w *Writer) Commit(ctx context.Context, e *core.Effects) ([]core.Refusal, error) {
 	if !e.Durable() {
-		return Outcome{}, nil
+		return nil, nil
 	}
 	if err := w.connect(ctx); err != nil {
-		return Outcome{}, err
+		return nil, err
 	}
 	out := &leftOut{}
 	for {
@@ -84,14 +81,14 @@ func (w *Writer) Commit(ctx context.Context, e *core.Effects) (Outcome, error) {
 		switch {
 		case isDataError(err):
 			if err := w.leaveOutBad(ctx, e, out, err); err != nil {
-				return Outcome{}, err
+				return nil, err
 			}
 		case errors.Is(err, ErrFenced), errors.Is(err, ErrUnknown):
-			return Outcome{}, err
+			return nil, err
 		case err != nil:
-			return Outcome{}, problem("write a batch", err)
+			return nil, problem("write a batch", err)
 		case len(refused) == 0:
-			return Outcome{Refused: out.list}, nil
+			return out.list, nil
 		default:
 			out.add(refused...)
 		}

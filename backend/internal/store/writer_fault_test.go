@@ -64,7 +64,7 @@ func TestCommitFenced(t *testing.T) {
 		t.Fatal("the fenced writer wrote")
 	}
 	w := store.NewWriter(h.db, shard.Epoch(), storetest.Wall)
-	if out, err := w.Commit(ctx, e); err != nil || len(out.Refused) > 0 {
+	if out, err := w.Commit(ctx, e); err != nil || len(out) > 0 {
 		t.Fatalf("the new owner: %+v, %v", out, err)
 	}
 }

@@ -297,7 +297,7 @@ func (r *history) batch() {
 		r.Fatalf("commit: %v", err)
 	}
 	got := map[ids.JobID]core.RefusedWhy{}
-	for _, refusal := range out.Refused {
+	for _, refusal := range out {
 		got[refusal.Job] = refusal.Why
 	}
 	if want := r.m.refusals(e); !maps.Equal(got, want) {

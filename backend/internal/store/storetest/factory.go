@@ -42,7 +42,7 @@ func At(wall time.Time) fleet.Time { return fleet.Time(wall.UnixMilli()) }
 // InsertUser makes a user with its pool.
 func InsertUser(t testing.TB, db *store.DB, roles ...string) record.User {
 	t.Helper()
-	user, err := db.CreateUser(context.Background(), Actor, record.User{Name: fmt.Sprintf("user %d", serial.Add(1)), Roles: roles})
+	user, err := db.CreateUser(context.Background(), Actor, record.User{Name: fmt.Sprintf("user %d", serial.Add(1)), Roles: roles}, "")
 	must(t, "create a user", err)
 	return user
 }
@@ -120,8 +120,8 @@ func InsertNode(t testing.TB, db *store.DB, owner int64, traits ...func(*Node)) 
 	defer w.Close()
 	out, err := w.Commit(ctx, &core.Effects{Sessions: []core.SessionWrite{{Node: n.ID, Epoch: 1, Report: &n.Report}}})
 	must(t, "open a session", err)
-	if len(out.Refused) > 0 {
-		t.Fatalf("open a session: refused %+v", out.Refused)
+	if len(out) > 0 {
+		t.Fatalf("open a session: refused %+v", out)
 	}
 	return n
 }
