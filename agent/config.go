@@ -45,7 +45,7 @@ type Config struct {
 	Slots     int64            `toml:"slots" help:"jobs that run at one time, 1 to 64"`
 	Resources map[string]int64 `toml:"resources" file:"only" help:"further resources by name, in units"`
 	Memory    map[string]int64 `toml:"memory" file:"only" help:"memory that jobs may reserve by domain, in MiB"`
-	Backend   string           `toml:"backend" help:"the one backend that this node runs: cpu, cuda, hip, sycl, metal, vulkan, openvino, vaapi or qsv"`
+	Backend   string           `toml:"backend" help:"the one backend that this node runs: cpu, cuda, hip, metal, opencl, openvino, qsv, rocm, sycl, vaapi or vulkan"`
 	Builtins  []string         `toml:"builtins" help:"built-in runners to enable: checksum"`
 	Runners   []runner.Spec    `toml:"runner" file:"only" help:"runners, one table each"`
 

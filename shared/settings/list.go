@@ -39,6 +39,9 @@ func walk(v reflect.Value, group, prefix string) []Setting {
 }
 
 func printed(v reflect.Value) string {
+	if v.Kind() == reflect.Map && v.Len() == 0 {
+		return ""
+	}
 	if v.Kind() == reflect.Slice {
 		items := make([]string, 0, v.Len())
 		for i := range v.Len() {
