@@ -1,0 +1,416 @@
+// Written by `go run ./scripts/gen` from backend/internal/rest; do not edit.
+
+/** User is an account. */
+export interface User {
+  id: string; // decimal
+  name: string;
+  roles: string[]; // superadmin, operator, viewer, user
+  disabled: boolean;
+  createdAt: string;
+}
+
+/** UserRequest is the body of POST /v1/admin/users. */
+export interface UserRequest {
+  name: string;
+  roles?: string[]; // ["user"]
+}
+
+/** RolesRequest is the body of PUT /v1/admin/users/{id}/roles. */
+export interface RolesRequest {
+  roles: string[];
+  reason?: string;
+}
+
+/** Token is an API token without its secret. */
+export interface Token {
+  id: string;
+  user: string;
+  name: string;
+  scopes: string[]; // empty: all that the user may; read: no change
+  expiresAt?: string;
+  createdAt: string;
+  lastUsedAt?: string;
+}
+
+/** TokenRequest is the body of POST /v1/tokens and POST /v1/admin/users/{id}/tokens. */
+export interface TokenRequest {
+  name: string;
+  scopes?: string[];
+  expiresAt?: string;
+}
+
+/** NewToken shows a token's secret, once. */
+export interface NewToken extends Token {
+  token: string; // rp_…
+}
+
+/** SetupRequest exchanges the one-time setup token for the first superadmin. */
+export interface SetupRequest {
+  setupToken: string;
+  name?: string; // admin
+}
+
+/** SetupDone is the first superadmin and the API token, shown once. */
+export interface SetupDone {
+  user: User;
+  token: NewToken;
+}
+
+/** App is what work belongs to. */
+export interface App {
+  id: string;
+  owner: string | null; // user id; null: none
+  createdAt: string;
+  version: number;
+}
+
+/** AppRequest is the body of POST /v1/admin/apps. */
+export interface AppRequest {
+  id: string;
+  owner?: string; // user id; absent or null: none
+}
+
+/** License lets nodes join. */
+export interface License {
+  id: string;
+  user: string;
+  roles: string[]; // the first is the default
+  nodes: number;
+  used: number;
+  maxSlots?: number; // per node; absent: no clamp
+  expiresAt?: string;
+  revokedAt?: string;
+  createdAt: string;
+}
+
+/** LicenseRequest is the body of POST /v1/admin/licenses. */
+export interface LicenseRequest {
+  user: string;
+  roles?: string[]; // ["worker"]
+  nodes?: number; // 1
+  maxSlots?: number;
+  expiresAt?: string;
+}
+
+/** NewLicense shows a license's code, once. */
+export interface NewLicense extends License {
+  licenseCode: string; // RPL-…
+}
+
+/** List is one page of a list. NextPageToken is opaque; empty on the last page. */
+export interface List<T> {
+  items: T[];
+  nextPageToken: string;
+}
+
+/** Capacity is a vector of capacity, or of what is reserved of it. */
+export interface Capacity {
+  slots: number;
+  resources?: Record<string, number>;
+  memoryMib?: Record<string, number>; // by domain; host is the machine's own
+}
+
+/** Hold is why a node gets no new work. */
+export interface Hold {
+  kind: string; // cordon, drain, quarantine, auto
+  owner: string; // operator, self, auto
+  actor?: string;
+  reason?: string;
+}
+
+/** Node is a node's record and what the control plane sees of it now. */
+export interface Node {
+  id: string;
+  owner: string | null; // user id; null: none
+  pool: string;
+  role: string;
+  region?: string;
+  lease: string; // new, ready, suspect, lost, left
+  healthy: boolean;
+  healthReasons?: string[];
+  holds: Hold[];
+  capacity: Capacity;
+  reserved: Capacity;
+  running: number; // attempts that it holds
+  backend?: string;
+  runners: string[];
+  epoch: number;
+  license?: string;
+  agentVersion?: string;
+  os?: string;
+  arch?: string;
+  address?: string; // of its newest session's peer
+  endpoints?: [string, string][];
+  labels?: [string, string][];
+  createdAt: string;
+  lastSeenAt?: string;
+  version: number; // ETag, If-Match
+}
+
+/** MoveRequest is the body of PUT /v1/admin/nodes/{id}/pool. */
+export interface MoveRequest {
+  pool: string;
+  reason?: string;
+}
+
+/** Moved answers a node's move. */
+export interface Moved {
+  node: string;
+  from: string;
+  to: string;
+  running: number; // attempts that stay where they are
+  applied: boolean;
+  version: number; // of the node's record now
+}
+
+/** ReasonRequest is the optional body of an administrative POST. */
+export interface ReasonRequest {
+  reason?: string;
+}
+
+/** Pool is a pool and what is in it now. */
+export interface Pool {
+  id: string;
+  name: string;
+  kind: string; // default, unassigned, user, named
+  state: string; // active, draining, disabled
+  nodes: number;
+  leases: LeaseCounts;
+  held: number; // nodes with a hold, whatever their lease
+  totalSlots: number; // of all its nodes
+  freeSlots: number; // that can take work now
+  running: number; // attempts that its nodes hold
+  queued: number; // jobs whose first pool it is
+}
+
+/** LeaseCounts counts nodes by lease. */
+export interface LeaseCounts {
+  new: number;
+  ready: number;
+  suspect: number;
+  lost: number;
+  left: number;
+}
+
+/** JobRequest is the body of POST /v1/jobs. An absent or null key takes its default, which stands behind it. */
+export interface JobRequest {
+  app: string;
+  role?: string; // worker
+  runner: string;
+  params?: Record<string, string>;
+  inputs?: Record<string, string>; // name to sha256:<64 hex>
+  demands?: Demands;
+  backend?: string; // any
+  region?: string; // any
+  priority?: number; // 50 of 0 to 100, high first
+  maxAttempts?: number; // 3 of 1 to 100
+  onNodeLost?: string; // requeue, fail
+  whenExhausted?: string; // wait, fail
+  runTimeout?: string; // none
+  labels?: [string, string][];
+  queueTimeout?: unknown;
+  notBefore?: unknown;
+}
+
+/** Demands is what a job reserves on its node. */
+export interface Demands {
+  slots?: number; // 1 of 0 to 64
+  memoryMib?: number; // 0
+}
+
+/** BatchRequest is the body of POST /v1/jobs/batch: 1 to MaxBatch jobs. When one of them is not valid none is taken. */
+export interface BatchRequest {
+  jobs: JobRequest[];
+}
+
+/** Batch answers a batch: one item per job, in the order of the request. */
+export interface Batch {
+  items: BatchItem[];
+}
+
+/** BatchItem is one job's answer: Job with 201 (or 200 for a replay), or Problem. */
+export interface BatchItem {
+  status: number;
+  job?: Job;
+  problem?: ItemProblem;
+}
+
+/** CancelRequest is the optional body of POST /v1/jobs/{id}/cancel. */
+export interface CancelRequest {
+  grace?: string; // until the tool is killed: 10s of 0 to 10m
+}
+
+/** Job is a job as it is now. */
+export interface Job {
+  id: string;
+  app: string;
+  role: string;
+  runner: string;
+  state: string;
+  reason: string | null; // why it waits, or why it ended so
+  detail?: string; // one line for people
+  reasons?: Reason[];
+  priority: number;
+  attempt: number; // the newest; 0: none yet
+  node?: string;
+  pool?: string; // as it was placed
+  fallback: boolean;
+  percent?: number; // while it runs
+  queuedMs?: number;
+  createdAt: string;
+  assignedAt?: string;
+  startedAt?: string;
+  endedAt?: string;
+  exitCode?: number;
+  output?: unknown;
+  outputs?: Record<string, string>; // name to digest
+  labels?: [string, string][];
+  links: JobLinks;
+}
+
+/** JobLinks are paths of the same server. */
+export interface JobLinks {
+  decision: string;
+  log: string;
+}
+
+/** Decision says why a job went where it went, or nowhere. */
+export interface Decision {
+  outcome: string; // placed, waiting, failed
+  at: string;
+  rule: string; // binding, owner_pool, no_owner
+  pools: PoolDecision[];
+  node?: string;
+  remainingSlots: number;
+  tieBreak: boolean;
+  fallback: boolean;
+  fallbackAllowed: boolean;
+  epoch: number;
+  text: string;
+}
+
+/** PoolDecision counts one pool's nodes, each under its first reason. */
+export interface PoolDecision {
+  pool: string;
+  nodes: number;
+  candidates: number;
+  rejected: Record<string, number>;
+}
+
+/** Explanation is every reason of every node against one job, as it is now. Node ids are shown to those who may see the whole fleet; others get the counts. */
+export interface Explanation {
+  job: string;
+  state: string;
+  at: string;
+  rule: string;
+  pools: PoolExplanation[];
+  text: string;
+}
+
+/** PoolExplanation explains one pool. A node stands under each of its reasons. */
+export interface PoolExplanation {
+  pool: string;
+  nodes: number;
+  candidates: number;
+  candidateNodes?: string[];
+  reasons: NodeExplanation[];
+}
+
+/** NodeExplanation counts (and may name) the nodes with one reason. */
+export interface NodeExplanation {
+  reason: string;
+  nodes: number;
+  nodeIds?: string[];
+}
+
+/** Attempt is one attempt of a job. */
+export interface Attempt {
+  attempt: number;
+  node: string;
+  pool: string;
+  fallback: boolean;
+  outcome: string; // open, ended, declined, unanswered, orphaned
+  reason: string | null;
+  assignedAt?: string;
+  startedAt?: string;
+  endedAt?: string;
+  decision?: Decision;
+}
+
+/** JobLog is the head and the tail of the log that came with the result. Bytes that are not UTF-8 read as U+FFFD. */
+export interface JobLog {
+  job: string;
+  attempt: number;
+  head: string;
+  tail: string; // what follows the gap, or empty
+  bytes: number;
+  truncated: boolean; // bytes between head and tail are not kept
+}
+
+/** Problem is RFC 9457's document with Rockpool's members: code for machines, reasons for a refusal by pools, items for a batch. */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  code: string;
+  detail?: string;
+  reasons?: Reason[];
+  items?: ItemProblem[];
+  requestId: string;
+}
+
+/** Reason counts the nodes of one pool that could not take a job for one reason. */
+export interface Reason {
+  pool: string;
+  reason: string;
+  nodes: number;
+}
+
+/** ItemProblem is what is wrong with one item of a batch. */
+export interface ItemProblem {
+  index: number; // from 0
+  code: string;
+  detail: string;
+}
+
+/** Artifact is a stored file, addressed by its content. */
+export interface Artifact {
+  digest: string; // sha256:<64 hex>
+  size: number; // bytes
+}
+
+/** AuditEntry is one link of the audit chain. */
+export interface AuditEntry {
+  seq: number;
+  at: string;
+  actor: string; // u:<id>, node:<id>, local
+  address?: string;
+  requestId?: string;
+  action: string;
+  object: string;
+  before?: unknown;
+  after?: unknown;
+  reason?: string;
+  sum: string; // hex SHA-256
+}
+
+/** AuditVerified is the outcome of checking the whole chain. */
+export interface AuditVerified {
+  ok: boolean;
+  seq: number; // of the head
+  sum: string; // of the head, hex
+  badSeq?: number;
+}
+
+/** Version says what runs. */
+export interface Version {
+  version: string;
+  commit?: string;
+  go: string;
+}
+
+/** Health answers /livez and /readyz. */
+export interface Health {
+  status: string; // ok, unavailable, standby
+  detail?: string;
+}

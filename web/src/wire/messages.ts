@@ -1,0 +1,384 @@
+// Written by `go run ./scripts/gen` from shared/wire; do not edit.
+import { bool, fields, int, list, type Shape, str } from "./shape";
+
+/** Filter narrows the topic nodes; empty fields let everything through. State is a lease state, or held. */
+export interface Filter {
+  pool: string;
+  state: string;
+}
+export const filterShape: Shape<Filter> = fields<Filter>({
+  pool: str,
+  state: str,
+});
+
+/** Subscribe asks for a topic; a second one for the same topic begins it anew. */
+export interface Subscribe {
+  topic: string;
+  filter: Filter;
+}
+export const subscribeShape: Shape<Subscribe> = fields<Subscribe>({
+  topic: str,
+  filter: filterShape,
+});
+
+/** More asks for the next part of a snapshot, counted from 0. */
+export interface More {
+  topic: string;
+  part: number;
+}
+export const moreShape: Shape<More> = fields<More>({
+  topic: str,
+  part: int,
+});
+
+/** Unsubscribe ends a topic. */
+export interface Unsubscribe {
+  topic: string;
+}
+export const unsubscribeShape: Shape<Unsubscribe> = fields<Unsubscribe>({
+  topic: str,
+});
+
+/** Ping asks for a Pong: a browser's code can't see those of the WebSocket. */
+export type Ping = Record<string, never>;
+export const pingShape: Shape<Ping> = fields<Ping>({});
+
+/** Pong answers a Ping. */
+export type Pong = Record<string, never>;
+export const pongShape: Shape<Pong> = fields<Pong>({});
+
+/** ConsoleTimes are milliseconds. Every Tick at the latest something is sent; a console that heard nothing for Stale shows its data as stale. */
+export interface ConsoleTimes {
+  tick_ms: number;
+  stale_ms: number;
+}
+export const consoleTimesShape: Shape<ConsoleTimes> = fields<ConsoleTimes>({
+  tick_ms: int,
+  stale_ms: int,
+});
+
+/** WelcomeConsole is the first message to a console: who it is. */
+export interface WelcomeConsole {
+  user: string; // id
+  name: string;
+  roles: string[];
+  version: string; // of the server
+  times: ConsoleTimes;
+}
+export const welcomeConsoleShape: Shape<WelcomeConsole> = fields<WelcomeConsole>({
+  user: str,
+  name: str,
+  roles: list(str),
+  version: str,
+  times: consoleTimesShape,
+});
+
+/** NodeCounts are nodes by lease state. Held and unhealthy ones are counted in their state too. */
+export interface NodeCounts {
+  ready: number;
+  suspect: number;
+  lost: number;
+  left: number;
+  new: number;
+  held: number;
+  unhealthy: number;
+}
+export const nodeCountsShape: Shape<NodeCounts> = fields<NodeCounts>({
+  ready: int,
+  suspect: int,
+  lost: int,
+  left: int,
+  new: int,
+  held: int,
+  unhealthy: int,
+});
+
+/** FleetRow is the fleet's totals; its id is "fleet". Used + out of use + free slots are the total. */
+export interface FleetRow {
+  id: string;
+  nodes: NodeCounts;
+  slots_total: number;
+  slots_free: number;
+  slots_out_of_use: number;
+  queued: number;
+  running: number;
+}
+export const fleetRowShape: Shape<FleetRow> = fields<FleetRow>({
+  id: str,
+  nodes: nodeCountsShape,
+  slots_total: int,
+  slots_free: int,
+  slots_out_of_use: int,
+  queued: int,
+  running: int,
+});
+
+/** PoolRow is one pool with its sums, as in FleetRow. Spark is the free slots of the last ticks of 10 s, at most 60, oldest first. */
+export interface PoolRow {
+  id: string;
+  name: string;
+  kind: string;
+  state: string;
+  canary: boolean;
+  nodes: NodeCounts;
+  slots_total: number;
+  slots_free: number;
+  slots_out_of_use: number;
+  queued: number;
+  running: number;
+  spark: number[];
+}
+export const poolRowShape: Shape<PoolRow> = fields<PoolRow>({
+  id: str,
+  name: str,
+  kind: str,
+  state: str,
+  canary: bool,
+  nodes: nodeCountsShape,
+  slots_total: int,
+  slots_free: int,
+  slots_out_of_use: int,
+  queued: int,
+  running: int,
+  spark: list(int),
+});
+
+/** RowHold is one hold of a node. */
+export interface RowHold {
+  kind: string;
+  owner: string;
+  actor: string;
+  reason: string;
+}
+export const rowHoldShape: Shape<RowHold> = fields<RowHold>({
+  kind: str,
+  owner: str,
+  actor: str,
+  reason: str,
+});
+
+/** RunningWork is one line of what a node runs. */
+export interface RunningWork {
+  job: string;
+  attempt: number;
+  phase: "accepted" | "running" | "stopping";
+  percent: number;
+}
+export const runningWorkShape: Shape<RunningWork> = fields<RunningWork>({
+  job: str,
+  attempt: int,
+  phase: str as Shape<"accepted" | "running" | "stopping">,
+  percent: int,
+});
+
+/** Pair is one label, endpoint or parameter. Lists of pairs stand where a map would let a hostile key such as __proto__ reach a browser. */
+export interface Pair {
+  n: string;
+  v: string;
+}
+export const pairShape: Shape<Pair> = fields<Pair>({
+  n: str,
+  v: str,
+});
+
+/** LeaseChange is one change of a node's lease. Cause is a word: hello, heartbeat, silence, disconnected, left, revoked. At is unix milliseconds. */
+export interface LeaseChange {
+  state: string;
+  cause: string;
+  at_ms: number;
+}
+export const leaseChangeShape: Shape<LeaseChange> = fields<LeaseChange>({
+  state: str,
+  cause: str,
+  at_ms: int,
+});
+
+/** NodeRow is one node. Since is the age of its lease state, LastSeen that of its last frame; -1: never. Epoch 0: it never had a session. Timeline stands in the topic of the node alone: at most 50 changes, newest last. */
+export interface NodeRow {
+  id: string;
+  pool: string;
+  owner: string; // id of a user, or empty
+  role: string;
+  region: string;
+  lease: string;
+  since_ms: number;
+  last_seen_ms: number;
+  holds: RowHold[];
+  accepting: boolean;
+  accept_reason: string;
+  healthy: boolean;
+  health_reasons: string[];
+  slots_total: number;
+  slots_used: number;
+  running: RunningWork[];
+  backend: string;
+  runners: string[];
+  epoch: number;
+  agent_version: string;
+  os: string;
+  arch: string;
+  machine_id: string;
+  address: string;
+  endpoints: Pair[];
+  labels: Pair[];
+  load_milli: number; // load average x 1000
+  memory_mib: number; // in use
+  spooled: number;
+  version: number; // of the record, for If-Match
+  timeline: LeaseChange[];
+}
+export const nodeRowShape: Shape<NodeRow> = fields<NodeRow>({
+  id: str,
+  pool: str,
+  owner: str,
+  role: str,
+  region: str,
+  lease: str,
+  since_ms: int,
+  last_seen_ms: int,
+  holds: list(rowHoldShape),
+  accepting: bool,
+  accept_reason: str,
+  healthy: bool,
+  health_reasons: list(str),
+  slots_total: int,
+  slots_used: int,
+  running: list(runningWorkShape),
+  backend: str,
+  runners: list(str),
+  epoch: int,
+  agent_version: str,
+  os: str,
+  arch: str,
+  machine_id: str,
+  address: str,
+  endpoints: list(pairShape),
+  labels: list(pairShape),
+  load_milli: int,
+  memory_mib: int,
+  spooled: int,
+  version: int,
+  timeline: list(leaseChangeShape),
+});
+
+/** JobRow is one job. Waits says in words why it waits or why it runs where it runs, in the topic of the job alone. */
+export interface JobRow {
+  id: string;
+  app: string;
+  runner: string;
+  state: string;
+  reason: string;
+  detail: string;
+  pool: string;
+  node: string;
+  attempt: number;
+  percent: number;
+  fallback: boolean;
+  priority: number;
+  created_at: number;
+  started_at: number;
+  ended_at: number;
+  waits: string;
+}
+export const jobRowShape: Shape<JobRow> = fields<JobRow>({
+  id: str,
+  app: str,
+  runner: str,
+  state: str,
+  reason: str,
+  detail: str,
+  pool: str,
+  node: str,
+  attempt: int,
+  percent: int,
+  fallback: bool,
+  priority: int,
+  created_at: int,
+  started_at: int,
+  ended_at: int,
+  waits: str,
+});
+
+/** Snapshot is one part of all rows of a topic as they were at Rev. Deltas follow the last part. */
+export interface Snapshot {
+  topic: string;
+  rev: number;
+  part: number;
+  last: boolean;
+  fleet: FleetRow[];
+  pools: PoolRow[];
+  nodes: NodeRow[];
+  jobs: JobRow[];
+}
+export const snapshotShape: Shape<Snapshot> = fields<Snapshot>({
+  topic: str,
+  rev: int,
+  part: int,
+  last: bool,
+  fleet: list(fleetRowShape),
+  pools: list(poolRowShape),
+  nodes: list(nodeRowShape),
+  jobs: list(jobRowShape),
+});
+
+/** Delta leads from the rows at Prev to those at Rev: whole rows that are new or changed, and the ids of those that are gone. A console that does not hold Prev subscribes anew. */
+export interface Delta {
+  topic: string;
+  prev: number;
+  rev: number;
+  fleet: FleetRow[];
+  pools: PoolRow[];
+  nodes: NodeRow[];
+  jobs: JobRow[];
+  deletes: string[];
+}
+export const deltaShape: Shape<Delta> = fields<Delta>({
+  topic: str,
+  prev: int,
+  rev: int,
+  fleet: list(fleetRowShape),
+  pools: list(poolRowShape),
+  nodes: list(nodeRowShape),
+  jobs: list(jobRowShape),
+  deletes: list(str),
+});
+
+/** Error tells the other side what was wrong with a message. */
+export interface Error {
+  code: string;
+  detail: string;
+  fatal: boolean;
+  retry_after_ms: number;
+}
+export const errorShape: Shape<Error> = fields<Error>({
+  code: str,
+  detail: str,
+  fatal: bool,
+  retry_after_ms: int,
+});
+
+/** The body of each message, by its type. */
+export interface Bodies {
+  subscribe: Subscribe;
+  more: More;
+  unsubscribe: Unsubscribe;
+  ping: Ping;
+  pong: Pong;
+  welcome_console: WelcomeConsole;
+  snapshot: Snapshot;
+  delta: Delta;
+  error: Error;
+}
+
+/** What each message's body must look like. */
+export const shapes: { [T in keyof Bodies]: Shape<Bodies[T]> } = {
+  subscribe: subscribeShape,
+  more: moreShape,
+  unsubscribe: unsubscribeShape,
+  ping: pingShape,
+  pong: pongShape,
+  welcome_console: welcomeConsoleShape,
+  snapshot: snapshotShape,
+  delta: deltaShape,
+  error: errorShape,
+};
