@@ -152,7 +152,7 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 	over := make(chan struct{})
 	ended := make(chan runner.Done)
 	runners, err := runner.New(runner.Config{
-		Book: book, Dir: filepath.Join(id.Dir(), "jobs"), Source: artifacts, InputLimit: int64(a.cfg.InputLimit),
+		Book: book, Dir: filepath.Join(id.Dir(), "jobs"), Source: artifacts, Sink: artifacts, InputLimit: int64(a.cfg.InputLimit),
 		StopGrace: time.Duration(a.cfg.StopGrace), Log: a.log,
 		Done: func(d runner.Done) {
 			select {

@@ -3,16 +3,20 @@ package link
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"strconv"
 	"time"
 
+	"rockpool/shared/nodecore"
 	"rockpool/shared/wire"
 )
 
-// Artifacts fetches artifacts over HTTP with the node's secret.
+// Artifacts fetches and uploads artifacts over HTTP with the node's secret.
 type Artifacts struct {
 	server *url.URL
 	secret func() string
@@ -24,7 +28,7 @@ type Artifacts struct {
 // wait; a transfer that goes on may take long.
 func NewArtifacts(server *url.URL, config *tls.Config, secret func() string, wait time.Duration) *Artifacts {
 	transport := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, TLSHandshakeTimeout: wait, ResponseHeaderTimeout: wait,
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, TLSHandshakeTimeout: wait, ExpectContinueTimeout: time.Second,
 		MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}
 	return &Artifacts{server: server, secret: secret, wait: wait, client: &http.Client{
@@ -34,7 +38,7 @@ func NewArtifacts(server *url.URL, config *tls.Config, secret func() string, wai
 	}}
 }
 
-// StatusError is an answer other than 200.
+// StatusError is an answer other than success.
 type StatusError struct {
 	Status int
 	Body   string
@@ -48,6 +52,9 @@ func (e *StatusError) Error() string {
 	return text
 }
 
+// StatusCode is the answer's.
+func (e *StatusError) StatusCode() int { return e.Status }
+
 // Final reports an answer that another try would not change.
 func (e *StatusError) Final() bool {
 	return e.Status >= 300 && e.Status < 500 && e.Status != http.StatusTooManyRequests && e.Status != http.StatusRequestTimeout
@@ -55,46 +62,128 @@ func (e *StatusError) Final() bool {
 
 // Open begins to read an artifact. Errors: *StatusError, or what the network says.
 func (a *Artifacts) Open(ctx context.Context, digest string) (io.ReadCloser, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.server.JoinPath("v1", "artifacts", digest).String(), nil)
+	wait := newPatience(ctx, a.wait)
+	request, err := a.request(wait.ctx, http.MethodGet, digest)
 	if err != nil {
-		cancel()
+		wait.end()
+		return nil, err
+	}
+	response, err := a.do(request, http.StatusOK)
+	if err != nil {
+		wait.end()
+		return nil, fmt.Errorf("ask for an artifact: %w", wait.why(err))
+	}
+	return &download{moving{response.Body, wait, a.wait}, response.Body}, nil
+}
+
+// uploadPace is what a server's disk takes at the least in a second: the answer
+// to an upload comes once all of it is safe.
+const uploadPace = 16 << 20
+
+// Put uploads a file as an output of the attempt that the node holds; the server
+// checks the digest. Errors are as those of Open.
+func (a *Artifacts) Put(ctx context.Context, ref nodecore.Ref, out wire.Output, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("upload an artifact: %w", err)
+	}
+	wait := newPatience(ctx, a.wait)
+	defer wait.end()
+	request, err := a.request(wait.ctx, http.MethodPut, out.Digest)
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	request.URL.RawQuery = url.Values{"job": {ref.Job.String()}, "attempt": {strconv.Itoa(int(ref.Attempt))}}.Encode()
+	request.Header.Set("Content-Type", "application/octet-stream")
+	request.Header.Set("Expect", "100-continue") // a refusal comes before the bytes leave
+	request.ContentLength = out.Size
+	// Closed below, not by the transport: it is done with the body before the answer.
+	request.Body = io.NopCloser(moving{file, wait, a.wait + time.Duration(out.Size/uploadPace)*time.Second})
+	if out.Size == 0 {
+		request.Body = http.NoBody
+	}
+	response, err := a.do(request, http.StatusCreated)
+	_ = file.Close() // it was only read; what the transport still reads fails
+	if err != nil {
+		return fmt.Errorf("upload an artifact: %w", wait.why(err))
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 4<<10)) // so that the connection is used again
+	return response.Body.Close()
+}
+
+func (a *Artifacts) request(ctx context.Context, method, digest string) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, method, a.server.JoinPath("v1", "artifacts", digest).String(), nil)
+	if err != nil {
 		return nil, fmt.Errorf("ask for an artifact: %w", err)
 	}
 	request.Header.Set("Authorization", "Bearer "+a.secret())
+	return request, nil
+}
+
+// do sends a request and demands a status; the caller closes the body.
+func (a *Artifacts) do(request *http.Request, want int) (*http.Response, error) {
 	response, err := a.client.Do(request)
 	if err != nil {
-		cancel()
-		return nil, fmt.Errorf("ask for an artifact: %w", err)
+		return nil, err
 	}
-	if response.StatusCode != http.StatusOK {
-		defer cancel()
-		defer func() { _ = response.Body.Close() }()
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 512))
-		return nil, &StatusError{response.StatusCode, wire.CleanText(string(text), 512)}
+	if response.StatusCode == want {
+		return response, nil
 	}
-	return &patient{response.Body, cancel, time.AfterFunc(a.wait, cancel), a.wait}, nil
+	defer func() { _ = response.Body.Close() }()
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 512))
+	return nil, &StatusError{response.StatusCode, wire.CleanText(string(text), 512)}
 }
 
 // Close lets go of idle connections.
 func (a *Artifacts) Close() { a.client.CloseIdleConnections() }
 
-// patient is a body that may take long but must not stand still.
-type patient struct {
-	body   io.ReadCloser
-	cancel context.CancelFunc
+// patience is for what may take long but must not stand still: it ends its
+// context when nothing has moved for a while.
+type patience struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
 	timer  *time.Timer
-	wait   time.Duration
 }
 
-func (p *patient) Read(b []byte) (int, error) {
-	n, err := p.body.Read(b)
-	p.timer.Reset(p.wait)
+func newPatience(ctx context.Context, wait time.Duration) *patience {
+	ctx, cancel := context.WithCancelCause(ctx)
+	still := fmt.Errorf("nothing moved for %v", wait)
+	return &patience{ctx, cancel, time.AfterFunc(wait, func() { cancel(still) })}
+}
+
+// why is the reason behind an error: who ended the context says more than that it ended.
+func (p *patience) why(err error) error {
+	if cause := context.Cause(p.ctx); cause != nil && errors.Is(err, context.Canceled) {
+		return cause
+	}
+	return err
+}
+
+func (p *patience) end() {
+	p.timer.Stop()
+	p.cancel(nil)
+}
+
+// moving is a reader whose every piece resets the patience.
+type moving struct {
+	from io.Reader
+	*patience
+	wait time.Duration
+}
+
+func (m moving) Read(b []byte) (int, error) {
+	n, err := m.from.Read(b)
+	m.timer.Reset(m.wait)
 	return n, err
 }
 
-func (p *patient) Close() error {
-	p.timer.Stop()
-	p.cancel()
-	return p.body.Close()
+// download is the body of an artifact that is read.
+type download struct {
+	moving
+	body io.Closer
+}
+
+func (d *download) Close() error {
+	d.end()
+	return d.body.Close()
 }

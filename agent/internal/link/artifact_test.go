@@ -6,10 +6,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"rockpool/shared/ids"
+	"rockpool/shared/nodecore"
+	"rockpool/shared/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -80,5 +87,72 @@ func TestOpen_ABodyThatStandsStillIsLeft(t *testing.T) {
 	defer func() { _ = body.Close() }()
 	if got, err := io.ReadAll(body); err == nil || string(got) != "first" {
 		t.Errorf("read %q, %v, want an error after the first piece", got, err)
+	}
+}
+
+func output(t *testing.T, content string) (wire.Output, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "out")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return wire.Output{Name: "out", Digest: "sha256:00", Size: int64(len(content))}, path
+}
+
+var held = nodecore.Ref{Job: ids.JobID{15: 1}, Attempt: 3}
+
+func TestPut_UploadsTheWholeFileForItsAttempt(t *testing.T) {
+	for _, content := range []string{"", "content", strings.Repeat("x", 1<<20)} {
+		a := artifacts(t, time.Second, func(w http.ResponseWriter, r *http.Request) {
+			got, err := io.ReadAll(r.Body)
+			if err != nil || string(got) != content || r.ContentLength != int64(len(content)) {
+				t.Errorf("got %d bytes (announced %d) instead of %d: %v", len(got), r.ContentLength, len(content), err)
+			}
+			want := "/base/v1/artifacts/sha256:00?attempt=3&job=00000000-0000-0000-0000-000000000001"
+			if r.Method != http.MethodPut || r.RequestURI != want || r.Header.Get("Authorization") != "Bearer s3cret" {
+				t.Errorf("%s %s with %q", r.Method, r.RequestURI, r.Header.Get("Authorization"))
+			}
+			w.WriteHeader(http.StatusCreated)
+		})
+		out, path := output(t, content)
+		if err := a.Put(t.Context(), held, out, path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestPut_ARefusalComesBeforeTheBytesLeave(t *testing.T) {
+	a := artifacts(t, 5*time.Second, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not yours", http.StatusNotFound) })
+	out, path := output(t, strings.Repeat("x", 8<<20))
+	var status *StatusError
+	if err := a.Put(t.Context(), held, out, path); !errors.As(err, &status) || status.Status != http.StatusNotFound || !status.Final() {
+		t.Errorf("error %v, want a final 404", err)
+	}
+}
+
+func TestPut_AServerThatStandsStillIsLeft(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	a := artifacts(t, 100*time.Millisecond, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-release
+	})
+	out, path := output(t, "content")
+	if err := a.Put(t.Context(), held, out, path); err == nil || !strings.Contains(err.Error(), "nothing moved for 100ms") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestPut_AShorterFileIsNoUpload(t *testing.T) {
+	a := artifacts(t, time.Second, func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadAll(r.Body); err == nil {
+			t.Error("the body came whole")
+		}
+		w.WriteHeader(http.StatusCreated)
+	})
+	out, path := output(t, "content")
+	out.Size++
+	if err := a.Put(t.Context(), held, out, path); err == nil {
+		t.Error("it was taken for whole")
 	}
 }

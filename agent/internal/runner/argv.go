@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"rockpool/shared/wire"
@@ -36,10 +37,14 @@ func (s *Spec) run(a *attempt, r *wire.Result) error {
 	if why != nil {
 		return why
 	}
-	if err := s.judge(end); err != nil {
+	if err := s.judge(end, out); err != nil {
 		return err
 	}
-	return s.collect(a.workDir(), r)
+	if err := s.collect(a.workDir(), r); err != nil {
+		return err
+	}
+	r.Output, err = s.result(a.workDir(), out)
+	return err
 }
 
 func (s *Spec) start(a *attempt, out *output) (*process, error) {
@@ -114,13 +119,14 @@ func inputSize(p wire.Payload) (size int64) {
 	return size
 }
 
-// judge compares an end with the rule of success.
-func (s *Spec) judge(e ended) error {
+// judge compares an end with the rule of success. What a tool says last is
+// usually why it failed.
+func (s *Spec) judge(e ended, out *output) error {
 	switch {
 	case e.signal != "":
 		return failed(causeSignaled, "killed by "+e.signal)
 	case !slices.Contains(s.Success.Exit, e.code):
-		return failed(causeExitCode, fmt.Sprintf("exit code %d", e.code))
+		return failed(causeExitCode, strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", e.code, wire.CleanText(lastLine(out.last()), 300)), ": "))
 	}
 	return nil
 }

@@ -73,6 +73,12 @@ func (a *attempt) work(r *wire.Result) error {
 	began := time.Now()
 	err := a.task.run(a, r)
 	r.RunMs = time.Since(began).Milliseconds()
+	if err == nil {
+		err = a.handOver(r.Outputs)
+	}
+	if err != nil {
+		r.Outputs = nil // nobody shall look for what may not have arrived
+	}
 	return err
 }
 

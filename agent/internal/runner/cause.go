@@ -11,6 +11,8 @@ const (
 	causeInputFailed    = "input_failed"
 	causeOutputMissing  = "output_missing"
 	causeOutputTooLarge = "output_too_large"
+	causeOutputFailed   = "output_failed"
+	causeNonFinite      = "non_finite"
 	causeBadParams      = "bad_params"
 )
 

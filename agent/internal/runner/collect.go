@@ -3,15 +3,12 @@ package runner
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"rockpool/shared/wire"
@@ -30,17 +27,25 @@ func (s *Spec) collect(work string, r *wire.Result) error {
 		case err != nil:
 			return failed(causeOutputMissing, name+": "+err.Error())
 		}
+		if strings.HasSuffix(name, ".json") || name == s.Result.File {
+			if err := checkJSON(filepath.Join(work, name)); err != nil {
+				return because(err, name)
+			}
+		}
 		r.Outputs = append(r.Outputs, out)
 	}
-	if s.Result.File == "" {
-		return nil
-	}
-	content, err := readResult(filepath.Join(work, s.Result.File), s.Result.File)
-	if err != nil {
-		return err
-	}
-	r.Output = content
 	return nil
+}
+
+// result is the job's output; empty when the runner declares none.
+func (s *Spec) result(work string, log *output) ([]byte, error) {
+	switch {
+	case s.Result.File != "":
+		return readResult(filepath.Join(work, s.Result.File), s.Result.File)
+	case s.Result.pattern != nil:
+		return s.Result.inLog(log.last())
+	}
+	return nil, nil
 }
 
 // describeFile digests a regular file. A link is none: it could point anywhere.
@@ -83,45 +88,7 @@ func readResult(path, name string) ([]byte, error) {
 	if len(content) > maxOutput {
 		return nil, failed(causeOutputTooLarge, fmt.Sprintf("%s has more than the %d bytes that a result takes", name, maxOutput))
 	}
-	if err := checkJSON(content); err != nil {
-		return nil, failed(causeOutputMissing, name+": "+err.Error())
-	}
 	return content, nil
-}
-
-// nonFinite is how C's printf writes what JSON has no words for.
-var nonFinite = regexp.MustCompile(`"([^"\\n]{1,64})"\s*:\s*([+-]?(?i:nan|inf|infinity))\b`)
-
-// checkJSON demands one JSON document whose numbers are finite: a score that is
-// not a number would be stored as if it were one.
-func checkJSON(content []byte) error {
-	if m := nonFinite.FindSubmatch(content); m != nil {
-		return fmt.Errorf("has a non-finite number: %s is %s", m[1], m[2])
-	}
-	var document json.RawMessage
-	if err := json.Unmarshal(content, &document); err != nil {
-		return fmt.Errorf("is no JSON document: %w", err)
-	}
-	decoder := json.NewDecoder(strings.NewReader(string(content)))
-	decoder.UseNumber()
-	last := "" // the string before a number: its key, in an object
-	for {
-		token, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("is no JSON document: %w", err)
-		}
-		switch token := token.(type) {
-		case string:
-			last = token
-		case json.Number:
-			if x, err := token.Float64(); err != nil || math.IsInf(x, 0) {
-				return fmt.Errorf("has a non-finite number: %s is %s", last, token)
-			}
-		}
-	}
 }
 
 // folderSize adds up what a job has written. What vanishes meanwhile counts nothing.

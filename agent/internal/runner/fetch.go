@@ -34,8 +34,7 @@ func (s *Set) fetch(ctx context.Context, in wire.Input, path string) error {
 	pause := fetchPause
 	for try := 1; ; try++ {
 		err := s.fetchOnce(ctx, in, path)
-		var final interface{ Final() bool }
-		if err == nil || try == fetchTries || errors.As(err, &final) && final.Final() {
+		if err == nil || try == fetchTries || isFinal(err) {
 			return err
 		}
 		select {

@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -120,8 +121,38 @@ type rig struct {
 	t     *testing.T
 	dir   string
 	pids  string // folder in which helpers say that they are there
+	sink  *sink
 	ended chan Done
 	next  byte
+}
+
+// sink keeps what is handed over; the first errors are those of fails.
+type sink struct {
+	mu    sync.Mutex
+	fails []error
+	tries int
+	kept  map[string]string // content by the output's name
+	onTry func()
+}
+
+func (s *sink) Put(_ context.Context, _ nodecore.Ref, out wire.Output, path string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tries++
+	if s.onTry != nil {
+		s.onTry()
+	}
+	if len(s.fails) > 0 {
+		err := s.fails[0]
+		s.fails = s.fails[1:]
+		return err
+	}
+	content, err := os.ReadFile(path)
+	if err == nil && (digestOf(content) != out.Digest || int64(len(content)) != out.Size) {
+		err = fmt.Errorf("%s is not what its description says", out.Name)
+	}
+	s.kept[out.Name] = string(content)
+	return err
 }
 
 type artifacts map[string][]byte
@@ -150,9 +181,9 @@ func newRig(t *testing.T, spec Spec, source artifacts) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, dir: t.TempDir(), pids: t.TempDir(), ended: make(chan Done, 16)}
+	r := &rig{t: t, dir: t.TempDir(), pids: t.TempDir(), sink: &sink{kept: map[string]string{}}, ended: make(chan Done, 16)}
 	r.Set, err = New(Config{
-		Book: book, Dir: filepath.Join(r.dir, "jobs"), Source: source, InputLimit: 1 << 20,
+		Book: book, Dir: filepath.Join(r.dir, "jobs"), Source: source, Sink: r.sink, InputLimit: 1 << 20,
 		StopGrace: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler), Done: func(d Done) { r.ended <- d },
 	})
 	if err != nil {

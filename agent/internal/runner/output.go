@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 
 	"rockpool/shared/wire"
@@ -82,10 +83,21 @@ func (o *output) ends(r *wire.Result) {
 	defer o.mu.Unlock()
 	r.LogBytes = o.total
 	each := min(logEnd, (wire.MaxResult-len(r.Output))/2)
-	tail := append(append([]byte{}, o.tail[o.mark:]...), o.tail[:o.mark]...)
+	tail := o.unrolled()
 	r.Head = o.head[:min(len(o.head), each)]
 	r.Tail = tail[max(0, len(tail)-each):]
 }
+
+// last is the log's end, at most logEnd bytes of it.
+func (o *output) last() []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := append(slices.Clone(o.head), o.unrolled()...)
+	return all[max(0, len(all)-logEnd):]
+}
+
+// unrolled is the ring in its order.
+func (o *output) unrolled() []byte { return append(slices.Clone(o.tail[o.mark:]), o.tail[:o.mark]...) }
 
 func (o *output) close() error { return o.file.Close() }
 

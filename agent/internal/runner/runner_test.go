@@ -173,13 +173,17 @@ func TestResult_JudgesExitAndFiles(t *testing.T) {
 	}{
 		"well":            {`echo '{"vmaf":92.5}' > out.json; echo x > clip; exit 3`, wire.ResultSucceeded, "", ""},
 		"exit code":       {`exit 4`, wire.ResultFailed, causeExitCode, "exit code 4"},
+		"said why":        {`echo one; echo no model >&2; exit 1`, wire.ResultFailed, causeExitCode, "exit code 1: no model"},
+		"two documents":   {`echo x > clip; echo '{}{}' > out.json`, wire.ResultFailed, causeOutputMissing, "more than one"},
+		"empty result":    {`echo x > clip; : > out.json`, wire.ResultFailed, causeOutputMissing, "no JSON"},
+		"in a list":       {`echo x > clip; echo '{"vif": [1, inf]}' > out.json`, wire.ResultFailed, causeNonFinite, "vif is inf"},
 		"killed":          {`kill -9 $$`, wire.ResultFailed, causeSignaled, "SIGKILL"},
 		"output missing":  {`echo '{}' > out.json`, wire.ResultFailed, causeOutputMissing, "clip was not written"},
 		"result missing":  {`echo x > clip`, wire.ResultFailed, causeOutputMissing, "out.json"},
 		"result no JSON":  {`echo x > clip; echo '{"a":' > out.json`, wire.ResultFailed, causeOutputMissing, "no JSON"},
-		"not a number":    {`echo x > clip; echo '{"psnr": 1, "vmaf": -nan}' > out.json`, wire.ResultFailed, causeOutputMissing, "vmaf is -nan"},
-		"infinite number": {`echo x > clip; echo '{"psnr": 1e999}' > out.json`, wire.ResultFailed, causeOutputMissing, "psnr is 1e999"},
-		"result too big":  {`echo x > clip; (echo '"'; head -c 70000 /dev/zero | tr '\0' a; echo '"') > out.json`, wire.ResultFailed, causeOutputTooLarge, "out.json"},
+		"not a number":    {`echo x > clip; echo '{"psnr": 1, "vmaf": -nan}' > out.json`, wire.ResultFailed, causeNonFinite, "vmaf is -nan"},
+		"infinite number": {`echo x > clip; echo '{"psnr": 1e999}' > out.json`, wire.ResultFailed, causeNonFinite, "psnr is 1e999"},
+		"result too big":  {`echo x > clip; (printf '"'; head -c 70000 /dev/zero | tr '\0' a; printf '"') > out.json`, wire.ResultFailed, causeOutputTooLarge, "out.json"},
 		"link for output": {`ln -s /etc/passwd clip; echo '{}' > out.json`, wire.ResultFailed, causeOutputMissing, "no regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,6 +18,7 @@ type Config struct {
 	Book       *Book
 	Dir        string // folder of the attempts' folders
 	Source     Source // of inputs
+	Sink       Sink   // of outputs
 	InputLimit int64  // bytes of one input
 	StopGrace  time.Duration
 	Log        *slog.Logger
@@ -38,6 +39,7 @@ type Set struct {
 	book       *Book
 	dir        string
 	source     Source
+	sink       Sink
 	inputLimit int64
 	stopGrace  time.Duration
 	log        *slog.Logger
@@ -62,7 +64,7 @@ func New(cfg Config) (*Set, error) {
 		return nil, fmt.Errorf("make the folder of jobs: %w", err)
 	}
 	return &Set{
-		book: cfg.Book, dir: cfg.Dir, source: cfg.Source, inputLimit: cfg.InputLimit, stopGrace: cfg.StopGrace,
+		book: cfg.Book, dir: cfg.Dir, source: cfg.Source, sink: cfg.Sink, inputLimit: cfg.InputLimit, stopGrace: cfg.StopGrace,
 		log: cfg.Log, done: cfg.Done, running: map[nodecore.Ref]*attempt{},
 	}, nil
 }

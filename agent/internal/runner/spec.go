@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ type Spec struct {
 	Inputs    []string          `toml:"inputs" help:"names of the files that a job brings"`
 	Params    map[string]Param  `toml:"params" help:"parameters by name"`
 	Outputs   []string          `toml:"outputs" help:"files that the job may leave in its folder"`
-	Result    Result            `toml:"result" help:"file that becomes the job's output"`
+	Result    Result            `toml:"result" help:"what becomes the job's output: a JSON file, or numbers out of the log"`
 	Success   Success           `toml:"success" help:"what counts as success"`
 	Timeout   settings.Duration `toml:"timeout" help:"longest run"`
 	Env       []string          `toml:"env" help:"variables of the agent's environment that the job may see"`
@@ -33,10 +34,16 @@ type Spec struct {
 	argv, selftest []template
 }
 
-// Result names the file whose content is the job's output.
+// Result says what becomes the job's output: the content of a file, or a document
+// of the numbers that a pattern finds in the log. Both empty: there is none.
 type Result struct {
 	File   string `toml:"file"`
 	Format string `toml:"format"` // json
+	// Pattern is a regular expression whose named groups are numbers; it is looked
+	// for in the last 32 KiB of stdout and stderr, and its last match counts.
+	Pattern string `toml:"pattern"`
+
+	pattern *regexp.Regexp
 }
 
 // Success is the rule: one of the exit codes, and all of the files.
@@ -60,7 +67,7 @@ func (s *Spec) prepare() error {
 	}
 	s.fillDefaults()
 	s.Params = maps.Clone(s.Params) // checking completes them; the configuration stays as it was read
-	for _, check := range []func() error{s.checkFiles, s.checkParams, s.checkEnv, s.checkLimits, s.findProgram} {
+	for _, check := range []func() error{s.checkFiles, s.checkResult, s.checkParams, s.checkEnv, s.checkLimits, s.findProgram} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -102,10 +109,29 @@ func (s *Spec) checkFiles() error {
 	if n := len(s.files()); n > wire.MaxFiles {
 		return fmt.Errorf("outputs: %d files, at most %d are reported", n, wire.MaxFiles)
 	}
-	if s.Result.File == "" && s.Result.Format != "" || s.Result.File != "" && s.Result.Format != "json" {
-		return fmt.Errorf(`result: write { file = "NAME", format = "json" }, not file %q with format %q`, s.Result.File, s.Result.Format)
-	}
 	return nil
+}
+
+func (s *Spec) checkResult() error {
+	r := &s.Result
+	switch {
+	case r.File == "" && r.Format != "" || r.File != "" && r.Format != "json":
+		return fmt.Errorf(`result: write { file = "NAME", format = "json" }, not file %q with format %q`, r.File, r.Format)
+	case r.File != "" && r.Pattern != "":
+		return fmt.Errorf("result: give a file or a pattern, not both")
+	case r.Pattern == "":
+		return nil
+	}
+	var err error
+	if r.pattern, err = regexp.Compile(r.Pattern); err != nil {
+		return fmt.Errorf("result.pattern: %w", err)
+	}
+	for i, name := range r.pattern.SubexpNames() {
+		if i > 0 && name != "" {
+			return nil
+		}
+	}
+	return fmt.Errorf("result.pattern: name the groups that are numbers, as in ssim=(?P<ssim>\\S+)")
 }
 
 // plainFile says whether a name can stand in the job's folder and on the wire.

@@ -27,15 +27,27 @@ func (a *API) putArtifact(c *call) error {
 	if !ok {
 		return badRequest("the path ends with sha256: and 64 lower-case hex digits")
 	}
-	return a.receive(c, digest)
+	if c.who.Kind == access.ByNodeSecret {
+		return a.putOutput(c, digest)
+	}
+	if c.QueryParam("job") != "" || c.QueryParam("attempt") != "" {
+		return badRequest("job and attempt are for nodes, which upload outputs")
+	}
+	return a.receive(c, digest, a.note)
 }
 
 // postArtifact takes a file and answers under which digest it is kept.
-func (a *API) postArtifact(c *call) error { return a.receive(c, "") }
+func (a *API) postArtifact(c *call) error { return a.receive(c, "", a.note) }
 
-// receive stores the body. What the client says of its digest, in the path, in
-// ?digest or as Content-Digest, must be true.
-func (a *API) receive(c *call, announced artifact.Digest) error {
+// note keeps the file as one of the asking user's.
+func (a *API) note(c *call, row record.Artifact) error {
+	row.Owner = c.who.User.ID
+	return a.store.PutArtifact(c.ctx(), row)
+}
+
+// receive stores the body, and then has it noted. What the client says of its
+// digest, in the path, in ?digest or as Content-Digest, must be true.
+func (a *API) receive(c *call, announced artifact.Digest, note func(*call, record.Artifact) error) error {
 	announced, err := c.announced(announced)
 	if err != nil {
 		return err
@@ -50,8 +62,7 @@ func (a *API) receive(c *call, announced artifact.Digest) error {
 	if err != nil {
 		return err
 	}
-	row := record.Artifact{Digest: string(digest), Size: size, Owner: c.who.User.ID, CreatedAt: a.now()}
-	if err := a.store.PutArtifact(c.ctx(), row); err != nil {
+	if err := note(c, record.Artifact{Digest: string(digest), Size: size, CreatedAt: a.now()}); err != nil {
 		return err
 	}
 	return c.created("/v1/artifacts/"+string(digest), rest.Artifact{Digest: string(digest), Size: size})

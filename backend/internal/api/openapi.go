@@ -27,6 +27,8 @@ var queryParams = map[string]string{
 	"lease":     "Only nodes with this lease.",
 	"pageSize":  "Items of one page, at most 200.",
 	"pageToken": "The nextPageToken of the page before.",
+	"job":       "The job of which a node uploads an output.",
+	"attempt":   "The attempt that the node holds.",
 	"digest":    "What the body's digest must be: sha256: and 64 lower-case hex digits.",
 }
 

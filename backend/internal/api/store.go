@@ -25,6 +25,7 @@ type Store interface {
 	TokenStore
 	SetupStore
 	ArtifactStore
+	OutputStore
 	AuditStore
 }
 
@@ -98,6 +99,13 @@ type ArtifactStore interface {
 	PutArtifact(ctx context.Context, artifact record.Artifact) error
 	Artifact(ctx context.Context, digest string, owner *int64) (record.Artifact, error)
 	ArtifactForNode(ctx context.Context, digest, node string) (record.Artifact, error)
+}
+
+// OutputStore takes the outputs of an attempt that a node holds: not_found when
+// it does not, or not any more.
+type OutputStore interface {
+	HoldsAttempt(ctx context.Context, node string, job ids.JobID, attempt int32) error
+	PutOutput(ctx context.Context, node string, job ids.JobID, attempt int32, artifact record.Artifact) error
 }
 
 // AuditStore reads the audit chain and checks it. badSeq 0: the chain is whole.

@@ -159,6 +159,24 @@ func (w *world) ArtifactForNode(ctx context.Context, digest, node string) (recor
 	return w.Artifact(ctx, digest, &owner)
 }
 
+// HoldsAttempt: Ann's node holds the first attempt of Ann's job until it has ended.
+func (w *world) HoldsAttempt(_ context.Context, node string, job ids.JobID, attempt int32) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if j := w.jobs[job]; node == "node-7" && job == jobIDOf(ann) && attempt == 1 && !j.State.Terminal() {
+		return nil
+	}
+	return none("attempt")
+}
+
+func (w *world) PutOutput(ctx context.Context, node string, job ids.JobID, attempt int32, a record.Artifact) error {
+	if err := w.HoldsAttempt(ctx, node, job, attempt); err != nil {
+		return err
+	}
+	a.Owner = ann
+	return w.PutArtifact(ctx, a)
+}
+
 func (w *world) Audit(context.Context, record.Page) ([]record.AuditEntry, error) {
 	return []record.AuditEntry{{Seq: 1, At: worldNow, Action: "user_created", Object: "user:1", After: []byte(`{"name":"admin"}`)}}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"rockpool/backend/internal/record"
+	"rockpool/shared/ids"
 )
 
 // PutArtifact notes that a file is there for its owner. A second time changes
@@ -30,6 +31,27 @@ func (db *DB) ArtifactForNode(ctx context.Context, digest, node string) (record.
 			AND a.owner_id IN (j.owner_id, j.submitter_id)
 			AND j.spec::jsonb -> 'inputs' @> jsonb_build_array(jsonb_build_object('digest', a.digest)))
 		LIMIT 1`, node)
+}
+
+// heldAttempt selects the attempt that a node holds; whose its outputs are: the
+// app's owner, or the submitter where the app has none.
+const heldAttempt = `SELECT CASE WHEN owner_id = 0 THEN submitter_id ELSE owner_id END AS owner FROM jobs
+	WHERE id = $1 AND attempt = $2 AND node_id = $3 AND ended_at IS NULL AND state IN ('offered', 'canceling')`
+
+// HoldsAttempt is nil when the node holds that attempt, and not_found otherwise.
+func (db *DB) HoldsAttempt(ctx context.Context, node string, job ids.JobID, attempt int32) error {
+	var owner int64
+	return problem("attempt of this node", db.pool.QueryRow(ctx, heldAttempt, job.String(), attempt, node).Scan(&owner))
+}
+
+// PutOutput notes an output's file for the attempt's owner while the node holds
+// the attempt, and not_found later: one statement checks and writes.
+func (db *DB) PutOutput(ctx context.Context, node string, job ids.JobID, attempt int32, a record.Artifact) error {
+	var owner int64
+	err := db.pool.QueryRow(ctx, `WITH held AS (`+heldAttempt+`), put AS (
+		INSERT INTO artifacts (owner_id, digest, size) SELECT owner, $4::text, $5::bigint FROM held ON CONFLICT DO NOTHING)
+		SELECT owner FROM held`, job.String(), attempt, node, a.Digest, a.Size).Scan(&owner)
+	return problem("attempt of this node", err)
 }
 
 func (db *DB) artifact(ctx context.Context, digest, where string, arg any) (record.Artifact, error) {

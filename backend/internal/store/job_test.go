@@ -121,6 +121,37 @@ func TestArtifacts(t *testing.T) {
 	wantCode(t, may(), fleet.CodeNotFound)
 }
 
+func TestOutputs_AreTakenFromTheNodeThatHoldsTheAttempt(t *testing.T) {
+	h := newHouse(t)
+	const digest = "sha256:aa"
+	e, end := &core.Effects{}, &core.Effects{}
+	job := h.submit(e, 1)[0]
+	put := func(node string, attempt int32) error {
+		holds := h.db.HoldsAttempt(ctx, node, job.ID, attempt)
+		if err := h.db.PutOutput(ctx, node, job.ID, attempt, record.Artifact{Digest: digest, Size: 7}); (err == nil) != (holds == nil) {
+			t.Errorf("%s/%d: holds says %v, put says %v", node, attempt, holds, err)
+		}
+		return holds
+	}
+	wantCode(t, put(h.node.ID, 1), fleet.CodeNotFound)
+	h.commit(e)
+	wantCode(t, put("another", 1), fleet.CodeNotFound)
+	wantCode(t, put(h.node.ID, 2), fleet.CodeNotFound)
+	_, err := h.db.Artifact(ctx, digest, nil)
+	wantCode(t, err, fleet.CodeNotFound)
+	for range 2 { // an upload whose answer was lost comes again
+		if err := put(h.node.ID, 1); err != nil {
+			t.Fatalf("the node that holds it: %v", err)
+		}
+	}
+	if a, err := h.db.Artifact(ctx, digest, &h.user.ID); err != nil || a.Size != 7 || a.Owner != h.user.ID {
+		t.Errorf("artifact %+v, %v", a, err)
+	}
+	h.finish(end, job)
+	h.commit(end)
+	wantCode(t, put(h.node.ID, 1), fleet.CodeNotFound)
+}
+
 // A dump of the whole database holds no secret: neither a token nor a license
 // code nor a node's secret, only what they hash to.
 func TestAttack_A40_NoSecretsInADump(t *testing.T) {

@@ -70,6 +70,8 @@ const (
 	CauseInputFailed      Cause = "input_failed"       // an input could not be fetched or did not match its digest
 	CauseOutputMissing    Cause = "output_missing"     // a declared output is missing or does not check
 	CauseOutputTooLarge   Cause = "output_too_large"   // an output is over its limit
+	CauseOutputFailed     Cause = "output_failed"      // an output could not be handed over to the control plane
+	CauseNonFinite        Cause = "non_finite"         // a score or feature is no finite number
 	CauseBadParams        Cause = "bad_params"         // the parameters do not fit the runner's declaration
 	CauseNodeShuttingDown Cause = "node_shutting_down" // the agent stopped before the end
 	CauseAgentRestarted   Cause = "agent_restarted"    // the agent's process ended during the attempt
@@ -79,7 +81,7 @@ const (
 // attempt while it has some left.
 var retryable = map[Cause]bool{
 	CauseNodeLost: true, CauseNodeShuttingDown: true, CauseAgentRestarted: true,
-	CauseStartFailed: true, CauseInputFailed: true,
+	CauseStartFailed: true, CauseInputFailed: true, CauseOutputFailed: true,
 }
 
 // Retryable reports a cause that gives the job another attempt.
@@ -90,6 +92,6 @@ func (c Cause) Retryable() bool { return retryable[c] }
 func NodeCauses() []Cause {
 	return []Cause{
 		CauseExitCode, CauseSignaled, CauseRunTimeout, CauseStartFailed, CauseInputFailed, CauseOutputMissing,
-		CauseOutputTooLarge, CauseBadParams, CauseNodeShuttingDown, CauseAgentRestarted,
+		CauseOutputTooLarge, CauseOutputFailed, CauseNonFinite, CauseBadParams, CauseNodeShuttingDown, CauseAgentRestarted,
 	}
 }
