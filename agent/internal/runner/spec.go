@@ -46,10 +46,14 @@ type Result struct {
 	pattern *regexp.Regexp
 }
 
-// Success is the rule: one of the exit codes, and all of the files.
+// Success is the rule: one of the exit codes, all of the files, and a log that
+// holds nothing of what tools say that end well over a broken input.
 type Success struct {
 	Exit    []int    `toml:"exit"`
 	Outputs []string `toml:"outputs"`
+	Without string   `toml:"without"` // regular expression, for the last 32 KiB of the log
+
+	without *regexp.Regexp
 }
 
 // Defaults of a runner.
@@ -67,7 +71,7 @@ func (s *Spec) prepare() error {
 	}
 	s.fillDefaults()
 	s.Params = maps.Clone(s.Params) // checking completes them; the configuration stays as it was read
-	for _, check := range []func() error{s.checkFiles, s.checkResult, s.checkParams, s.checkEnv, s.checkLimits, s.findProgram} {
+	for _, check := range []func() error{s.checkFiles, s.checkSuccess, s.checkResult, s.checkParams, s.checkEnv, s.checkLimits, s.findProgram} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -108,6 +112,16 @@ func (s *Spec) checkFiles() error {
 	}
 	if n := len(s.files()); n > wire.MaxFiles {
 		return fmt.Errorf("outputs: %d files, at most %d are reported", n, wire.MaxFiles)
+	}
+	return nil
+}
+
+func (s *Spec) checkSuccess() (err error) {
+	if s.Success.Without == "" {
+		return nil
+	}
+	if s.Success.without, err = regexp.Compile(s.Success.Without); err != nil {
+		return fmt.Errorf("success.without: %w", err)
 	}
 	return nil
 }
