@@ -90,7 +90,7 @@ var rules = []rule{
 	},
 	{
 		from: []string{"rockpool/backend/internal", "rockpool/agent/internal", "rockpool/shared"}, deny: []string{"rockpool/tests", "testing"},
-		except: []string{"rockpool/backend/internal/store/storetest", "rockpool/backend/internal/embedpg/pgtest", "rockpool/backend/internal/embedpg/cmd"},
+		except: []string{"rockpool/backend/internal/store/storetest", "rockpool/backend/internal/embedpg/pgtest", "rockpool/shared/wire/wiretest", "rockpool/backend/internal/embedpg/cmd"},
 		why:    "production code carries no test helpers",
 	},
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"rockpool/shared/wire"
+	"rockpool/shared/wire/wiretest"
 	"rockpool/tests/rig"
 )
 
@@ -101,32 +102,6 @@ func residentSet(t testing.TB, pid int) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// bombs are the seeds of the pre-scan's fuzz target.
-func bombs(t testing.TB) map[string][]byte {
-	t.Helper()
-	files, _ := filepath.Glob(filepath.Join(rig.Root(), "shared/wire/prescan/testdata/fuzz/FuzzScan/*"))
-	all := map[string][]byte{}
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(content)) {
-			if quoted, found := strings.CutPrefix(strings.TrimSpace(line), "[]byte("); found {
-				bomb, err := strconv.Unquote(strings.TrimSuffix(quoted, ")"))
-				if err != nil {
-					t.Fatalf("%s: %v", file, err)
-				}
-				all[filepath.Base(file)] = []byte(bomb)
-			}
-		}
-	}
-	if len(all) < 20 {
-		t.Fatalf("only %d bombs found", len(all))
-	}
-	return all
-}
-
 // badFrames are the committed frames that every decoder refuses.
 func badFrames(t testing.TB) map[string][]byte {
 	t.Helper()
@@ -160,7 +135,7 @@ func badFrames(t testing.TB) map[string][]byte {
 func TestAttack_A19_BombsThroughTheRealSocket(t *testing.T) {
 	t.Parallel()
 	x := newTarget(t)
-	for name, bomb := range bombs(t) {
+	for name, bomb := range wiretest.Bombs(t) {
 		x.throwFrame(name, bomb)
 	}
 	x.unharmed()

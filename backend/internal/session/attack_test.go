@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +13,7 @@ import (
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/enroll"
 	"rockpool/shared/wire"
+	"rockpool/shared/wire/wiretest"
 	"rockpool/shared/wsconn"
 )
 
@@ -87,34 +85,6 @@ func TestAttack_A15_NothingIsHeardBeforeHello(t *testing.T) {
 	}
 }
 
-// bombs are the seeds of the pre-scan's fuzz target.
-func bombs(t *testing.T) map[string][]byte {
-	t.Helper()
-	files, _ := filepath.Glob("../../../shared/wire/prescan/testdata/fuzz/FuzzScan/*")
-	if len(files) < 20 {
-		t.Fatalf("only %d bombs found", len(files))
-	}
-	all := map[string][]byte{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
-			quoted, ok := strings.CutPrefix(strings.TrimSpace(line), "[]byte(")
-			if !ok {
-				continue
-			}
-			bomb, err := strconv.Unquote(strings.TrimSuffix(quoted, ")"))
-			if err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			all[filepath.Base(file)] = []byte(bomb)
-		}
-	}
-	return all
-}
-
 // throw sends one hostile frame before and after hello, and wants 4002 for both
 // at the cost of no more memory than two connections.
 func (r *rig) throw(name string, secret enroll.Secret, frame []byte) {
@@ -143,7 +113,7 @@ func (r *rig) throw(name string, secret enroll.Secret, frame []byte) {
 func TestAttack_A19_BombsThroughTheSocket(t *testing.T) {
 	r := newRig(t, nil)
 	secret := r.node("ams-1")
-	for name, bomb := range bombs(t) {
+	for name, bomb := range wiretest.Bombs(t) {
 		r.throw(name, secret, bomb)
 	}
 	if counts := r.hub.Counts(); counts.BadMessages == 0 {
