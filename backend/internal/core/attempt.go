@@ -9,7 +9,7 @@ import (
 func (d *Dispatch) sendOffer(now fleet.Time, j *job, out *Effects) {
 	n := j.held
 	j.stage = stageSent
-	d.timers.add(timer{at: now + d.cfg.OfferTimeout, kind: offerDue, job: j, attempt: j.row.Attempt})
+	d.timers.add(timer{at: now + d.cfg.OfferTimeout, kind: offerDue, job: j.spec.ID, attempt: j.row.Attempt})
 	out.Sends = append(out.Sends, Send{Kind: SendOffer, Node: n.rec.ID, Epoch: n.epoch, Job: j.spec.ID, Attempt: j.row.Attempt, Spec: j.spec})
 }
 

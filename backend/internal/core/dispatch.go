@@ -106,18 +106,24 @@ func (d *Dispatch) Tick(now fleet.Time, out *Effects) {
 	}
 	for d.timers.first() <= now {
 		t := d.timers.pop()
-		switch t.kind {
-		case offerDue:
-			d.offerUnanswered(now, t.job, t.attempt, out)
-		case cancelDue:
-			d.cancelUnanswered(now, t.job, t.attempt, out)
-		case avoidDue:
-			d.avoidOver(now, t.job, out)
-		case leaseDue:
+		if t.kind == leaseDue {
 			d.leaseDue(now, t, out)
+		} else if j := d.jobs[t.job]; j != nil {
+			d.jobDue(now, t, j, out)
 		}
 	}
 	d.settle(now, out)
+}
+
+func (d *Dispatch) jobDue(now fleet.Time, t timer, j *job, out *Effects) {
+	switch t.kind {
+	case offerDue:
+		d.offerUnanswered(now, j, t.attempt, out)
+	case cancelDue:
+		d.cancelUnanswered(now, j, t.attempt, out)
+	case avoidDue:
+		d.avoidOver(now, j, out)
+	}
 }
 
 // excuse forgets the silence of a time in which nobody listened.

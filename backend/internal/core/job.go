@@ -183,7 +183,7 @@ func (d *Dispatch) keepAway(now fleet.Time, j *job, n *node, span fleet.Time) {
 	}
 	until := now + span
 	j.avoid = append(j.avoid, schedule.Exclusion{Node: &n.slot, Until: until})
-	d.timers.add(timer{at: until, kind: avoidDue, job: j})
+	d.timers.add(timer{at: until, kind: avoidDue, job: j.spec.ID})
 }
 
 // avoidOver lets the job go where it kept away from.

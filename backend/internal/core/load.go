@@ -124,7 +124,7 @@ func (d *Dispatch) restore(now fleet.Time, o *OpenJob, old *job) {
 	case j.stage == stageUnsent:
 		d.resume.unsent = append(d.resume.unsent, j)
 	case j.stage == stageSent:
-		d.timers.add(timer{at: now + d.cfg.OfferTimeout, kind: offerDue, job: j, attempt: j.row.Attempt})
+		d.timers.add(timer{at: now + d.cfg.OfferTimeout, kind: offerDue, job: j.spec.ID, attempt: j.row.Attempt})
 	}
 }
 

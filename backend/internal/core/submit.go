@@ -74,7 +74,7 @@ func (d *Dispatch) cancelOnNode(now fleet.Time, j *job, actor string, graceMs in
 }
 
 func (d *Dispatch) awaitCancel(now fleet.Time, j *job) {
-	d.timers.add(timer{at: now + fleet.Time(j.graceMs) + d.cfg.CancelSlack, kind: cancelDue, job: j, attempt: j.row.Attempt})
+	d.timers.add(timer{at: now + fleet.Time(j.graceMs) + d.cfg.CancelSlack, kind: cancelDue, job: j.spec.ID, attempt: j.row.Attempt})
 }
 
 // cancelUnanswered ends a canceled job without its node's word.

@@ -1,6 +1,9 @@
 package core
 
-import "rockpool/backend/internal/core/fleet"
+import (
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/shared/ids"
+)
 
 // timerKind says what is due.
 type timerKind uint8
@@ -13,13 +16,14 @@ const (
 )
 
 // timer is one deadline. It is not taken back: when it is due, its owner looks
-// whether it still means anything.
+// whether it still means anything. It names its job and does not hold it: most
+// jobs end long before their offer would have been due.
 type timer struct {
 	at      fleet.Time
 	seq     uint64
 	kind    timerKind
 	attempt int32
-	job     *job
+	job     ids.JobID
 	node    *node
 }
 
