@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"rockpool/backend/internal/core/fleet"
@@ -66,11 +67,13 @@ func (db *DB) CreateApp(ctx context.Context, actor record.Actor, app record.App)
 
 // App reads one app.
 func (db *DB) App(ctx context.Context, id string) (record.App, error) {
-	var row appRow
-	if err := db.bun.NewSelect().Model(&row).Where("a.id = ?", id).Scan(ctx); err != nil {
+	rows, err := db.queryHot(ctx, "SELECT id, coalesce(owner_id, 0), created_at, version FROM apps WHERE id = $1", id)
+	if err != nil {
 		return record.App{}, problem("app "+id, err)
 	}
-	return row.record(), nil
+	app, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[record.App])
+	app.CreatedAt = app.CreatedAt.UTC()
+	return app, problem("app "+id, err)
 }
 
 // Apps lists apps by id; owner nil: everybody's.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,6 +21,7 @@ type array struct {
 	n     int32
 	nulls bool
 	open  int // where the length of the element that begin opened goes
+	room  int // bytes of this column and of those behind it in the statement
 	body  []byte
 }
 
@@ -117,6 +119,7 @@ type arrayPlan struct{ element uint32 }
 // Encode implements pgtype.EncodePlan.
 func (p arrayPlan) Encode(value any, buf []byte) ([]byte, error) {
 	a := value.(*array)
+	buf = slices.Grow(buf, a.room) // pgx lets a statement's parameters grow in one buffer
 	dimensions, nulls := uint32(1), uint32(0)
 	if a.nulls {
 		nulls = 1

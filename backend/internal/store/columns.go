@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/record"
@@ -72,6 +74,11 @@ func empty(columns []*array) {
 }
 
 func params(columns []*array, more ...any) []any {
+	room := 0
+	for _, c := range slices.Backward(columns) {
+		room += arrayHeader + len(c.body)
+		c.room = room
+	}
 	list := make([]any, 0, len(columns)+len(more))
 	for _, c := range columns {
 		list = append(list, c)
@@ -85,7 +92,7 @@ func (w *Writer) stamp(a *array, t fleet.Time) {
 		a.null()
 		return
 	}
-	a.time(w.wall(t))
+	a.time(w.at(t))
 }
 
 // decision appends a decision as JSON; nil is NULL.
@@ -94,5 +101,5 @@ func (w *Writer) decision(a *array, d *fleet.Decision) {
 		a.null()
 		return
 	}
-	a.end(record.AppendDecision(a.begin(), d, w.wall(d.At)))
+	a.end(record.AppendDecision(a.begin(), d, w.at(d.At)))
 }

@@ -93,6 +93,13 @@ func (db *DB) dial(ctx context.Context, name string, mode pgx.QueryExecMode, par
 	return conn, nil
 }
 
+// queryHot runs one of the statements that every request needs. Unlike the others
+// it is prepared once a connection: parsing and planning would cost more than the
+// work itself. Its text must be constant.
+func (db *DB) queryHot(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	return db.pool.Query(ctx, sql, append([]any{pgx.QueryExecModeCacheStatement}, args...)...)
+}
+
 // Close gives back all connections, the writers' too.
 func (db *DB) Close() {
 	db.mu.Lock()

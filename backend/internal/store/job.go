@@ -63,11 +63,12 @@ func attemptOutcome(name string) (fleet.AttemptOutcome, error) {
 	return 0, fmt.Errorf("unknown outcome %q of an attempt: the database is of a newer release", name)
 }
 
+var selectJob = fmt.Sprintf(selectJobs, "jobs j") + "WHERE j.id = $1 AND ($2::bigint IS NULL OR j.owner_id = $2)"
+
 // Job reads one job; owner nil: anybody's, otherwise another owner's is not found.
 func (db *DB) Job(ctx context.Context, id ids.JobID, owner *int64) (record.Job, error) {
 	what := "job " + id.String()
-	rows, err := db.pool.Query(ctx, fmt.Sprintf(selectJobs, "jobs j")+
-		"WHERE j.id = $1 AND ($2::bigint IS NULL OR j.owner_id = $2)", id.String(), owner)
+	rows, err := db.queryHot(ctx, selectJob, [16]byte(id), owner)
 	if err != nil {
 		return record.Job{}, problem(what, err)
 	}

@@ -35,7 +35,7 @@ func (r *round) queueInserts() {
 		c.app.text(in.Spec.App)
 		c.owner.int8(in.Spec.Owner)
 		c.submitter.int8(in.Spec.Submitter)
-		c.submitted.time(r.w.wall(in.At))
+		c.submitted.time(r.w.at(in.At))
 		c.spec.end(record.AppendSpec(c.spec.begin(), in.Spec))
 		if in.IdempotencyKey != "" {
 			keyed = append(keyed, in)

@@ -57,7 +57,7 @@ func (r *round) queueFallbacks() {
 		role.text(f.Role)
 		pools.text(strings.Join(f.From, ","))
 		node.text(f.Node)
-		at.time(r.w.wall(f.At))
+		at.time(r.w.at(f.At))
 	}
 	if job.n > 0 {
 		r.batch.Queue(fallbacksSQL, &job, &attempt, &app, &role, &pools, &node, &at)

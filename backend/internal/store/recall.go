@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -53,5 +52,13 @@ func scanRecalled(row pgx.CollectableRow) (r core.RecalledRow, err error) {
 // bounds gives the least and the greatest id: with them PostgreSQL looks into
 // the partitions of those days only.
 func bounds(jobs []ids.JobID) (low, high ids.JobID) {
-	return slices.MinFunc(jobs, ids.JobID.Compare), slices.MaxFunc(jobs, ids.JobID.Compare)
+	low, high = jobs[0], jobs[0]
+	for i := range jobs {
+		if jobs[i].Compare(low) < 0 {
+			low = jobs[i]
+		} else if jobs[i].Compare(high) > 0 {
+			high = jobs[i]
+		}
+	}
+	return low, high
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"rockpool/backend/internal/core/fleet"
@@ -74,24 +75,41 @@ const tokenTouch = time.Minute
 // TokenBySum finds the token with that SHA-256 and its user. An expired one and
 // one of a disabled user are not found. It notes the use, roughly.
 func (db *DB) TokenBySum(ctx context.Context, sum [32]byte) (record.Token, record.User, error) {
-	var row tokenRow
-	err := db.bun.NewSelect().Model(&row).ExcludeColumn("sum").
-		Join("JOIN users AS u ON u.id = t.user_id AND NOT u.disabled").
-		Where("t.sum = ? AND (t.expires_at IS NULL OR t.expires_at > now())", sum[:]).Scan(ctx)
+	rows, err := db.queryHot(ctx, tokenBySumSQL, sum[:])
 	if err != nil {
 		return record.Token{}, record.User{}, problem("token", err)
 	}
-	user, err := userByID(ctx, db.bun, row.User)
+	bearer, err := pgx.CollectExactlyOneRow(rows, scanBearer)
 	if err != nil {
-		return record.Token{}, record.User{}, err
+		return record.Token{}, record.User{}, problem("token", err)
 	}
-	if row.LastUsed == nil || time.Since(*row.LastUsed) > tokenTouch {
+	token := &bearer.token
+	if token.LastUsed == nil || time.Since(*token.LastUsed) > tokenTouch {
 		// Only for people to look at: a failure does not turn the caller away.
-		if _, err := db.bun.NewRaw("UPDATE tokens SET last_used = now() WHERE id = ?", row.ID).Exec(ctx); err != nil {
+		if _, err := db.bun.NewRaw("UPDATE tokens SET last_used = now() WHERE id = ?", token.ID).Exec(ctx); err != nil {
 			db.log.Warn("a token's use was not noted", "error", err)
 		}
 	}
-	return row.record(), user, nil
+	return *token, bearer.user, nil
+}
+
+const tokenBySumSQL = `
+	SELECT t.id, t.user_id, t.name, t.scopes, t.expires_at, t.created_at, t.last_used, u.id, u.name, u.disabled, u.created_at,
+	       ARRAY(SELECT r.role FROM user_roles r WHERE r.user_id = u.id AND r.pool_id = '*' ORDER BY r.role)
+	FROM tokens t JOIN users u ON u.id = t.user_id AND NOT u.disabled
+	WHERE t.sum = $1 AND (t.expires_at IS NULL OR t.expires_at > now())`
+
+// bearer is whom a token's secret speaks for.
+type bearer struct {
+	token record.Token
+	user  record.User
+}
+
+func scanBearer(row pgx.CollectableRow) (b bearer, err error) {
+	t, u := &b.token, &b.user
+	err = row.Scan(&t.ID, &t.User, &t.Name, &t.Scopes, &t.ExpiresAt, &t.CreatedAt, &t.LastUsed, &u.ID, &u.Name, &u.Disabled, &u.CreatedAt, &u.Roles)
+	t.ExpiresAt, t.CreatedAt, t.LastUsed, u.CreatedAt = utc(t.ExpiresAt), t.CreatedAt.UTC(), utc(t.LastUsed), u.CreatedAt.UTC()
+	return b, err
 }
 
 // Tokens lists a user's tokens, oldest first.

@@ -26,6 +26,7 @@ type Writer struct {
 	epoch int64
 	wall  func(fleet.Time) time.Time
 	conn  *pgx.Conn
+	zero  time.Time // wall time of the core's 0, as the current batch has it
 
 	inserts insertColumns // of the current batch
 	updates updateColumns
@@ -112,6 +113,7 @@ const fenceSQL = "SELECT FROM shards WHERE id = 1 AND epoch = $1 FOR KEY SHARE"
 // try sends everything that is not left out, and commits it when all of it came
 // back and keep is set. Otherwise it says what did not.
 func (w *Writer) try(ctx context.Context, e *core.Effects, out *leftOut, keep bool) ([]core.Refusal, error) {
+	w.zero = w.wall(0)
 	r := &round{w: w, e: e, out: out, batch: &pgx.Batch{}}
 	if conflicts := r.sumUp(); len(conflicts) > 0 {
 		return conflicts, nil
@@ -131,6 +133,9 @@ func (w *Writer) try(ctx context.Context, e *core.Effects, out *leftOut, keep bo
 	}
 	return nil, w.commit(ctx)
 }
+
+// at is the wall time of a moment of the core; within a batch the clock is read once.
+func (w *Writer) at(t fleet.Time) time.Time { return w.zero.Add(time.Duration(t) * time.Millisecond) }
 
 // rollback needs no connection to have happened.
 func (w *Writer) rollback(ctx context.Context) error {
