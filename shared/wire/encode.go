@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"sync"
@@ -59,16 +60,23 @@ const listOfOne = 0x91
 // Encode makes the bytes of one message. What the peer's pre-scan would refuse is
 // refused here, as *TooBig.
 func Encode(limits Limits, m Outgoing) (Encoded, error) {
-	frame, err := appendMessage([]byte{listOfOne}, m)
+	scratch := scratches.Get().(*[]byte)
+	defer scratches.Put(scratch)
+	long, err := appendMessage(append((*scratch)[:0], listOfOne), m)
 	if err != nil {
 		return Encoded{}, err
 	}
+	*scratch = long
+	frame := bytes.Clone(long)
 	report := prescan.Scan(frame, limits.scan())
 	if !report.Fault.OK() {
 		return Encoded{}, &TooBig{Type: m.Body.Type(), Size: len(frame) - 1, Fault: report.Fault}
 	}
 	return Encoded{kind: m.Body.Type(), frame: frame, nodes: report.Nodes - 1}, nil
 }
+
+// scratches are where messages grow; what waits in an outbox has its exact size.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
 // EncodeFrame appends one frame with all the messages to dst. What the peer would
 // refuse is refused here, as *TooBig.
