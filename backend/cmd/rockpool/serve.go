@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"runtime/debug"
 
 	"rockpool/backend"
 )
@@ -24,8 +25,17 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	return backend.Run(ctx, cfg)
 }
+
+// gcPercent is how much garbage may lie about, in percent of what is in use. A
+// job is mostly garbage: requests, rows, frames. Next to them little is in use, so
+// that collecting at Go's own 100 costs a fifth of the server's CPU time for the
+// sake of a few MiB. GOGC overrules it.
+const gcPercent = 300
 
 // settings are the flags that were given, by the setting's name.
 func (c *serveCommand) settings() map[string]string {
