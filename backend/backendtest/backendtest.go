@@ -1,9 +1,11 @@
-// Package backendtest is for tests outside of backend: the REST client and the
-// documents under names that they may import.
+// Package backendtest is for tests outside of backend: the REST client, the
+// documents and the load generator's scripted node under names that they may
+// import.
 package backendtest
 
 import (
 	"rockpool/backend/internal/client"
+	"rockpool/backend/internal/load"
 	"rockpool/backend/internal/rest"
 )
 
@@ -45,6 +47,16 @@ type (
 	AuditVerified  = rest.AuditVerified
 	Health         = rest.Health
 )
+
+// A node whose every move the caller decides, over a real socket.
+type (
+	ScriptedNode        = load.Node
+	ScriptedNodeOptions = load.NodeOptions
+	ScriptedSession     = load.Session
+)
+
+// NewScriptedNode makes a node; it does not connect.
+func NewScriptedNode(o ScriptedNodeOptions) *ScriptedNode { return load.NewNode(o) }
 
 // NewClient makes a client; it does not connect.
 func NewClient(o ClientOptions) (*Client, error) { return client.New(o) }

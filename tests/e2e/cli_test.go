@@ -102,3 +102,19 @@ func TestCLIFollowsAJob(t *testing.T) {
 		}
 	}
 }
+
+func TestCLI_LoadMeasuresLatencyBesideItsProbe(t *testing.T) {
+	t.Parallel()
+	var report struct {
+		Jobs                 int
+		Start, Result, Probe struct{ P50, P99 float64 }
+		StartRatio           struct{ P50 float64 }
+	}
+	ran := (&rig.Server{}).Run(t, "", "load", "--latency", "--rounds", "1", "--jobs", "20", "-o", "json")
+	if err := json.Unmarshal([]byte(ran.Out), &report); err != nil || ran.Code != 0 {
+		t.Fatalf("exit code %d, %v: %s %s", ran.Code, err, ran.Out, ran.Err)
+	}
+	if p := report.Probe; p.P50 <= 0 || p.P99 < p.P50 || report.Start.P50 <= 0 || report.Result.P50 < report.Start.P50 || report.Jobs != 20 || report.StartRatio.P50 <= 0 {
+		t.Errorf("report %+v", report)
+	}
+}

@@ -82,20 +82,7 @@ func Succeed(o wire.Offer) wire.Result {
 }
 
 // Diligent is an Answer: it accepts every offer and ends it well at its start.
-// Its attempts end within the frame that starts them, so that heartbeats have
-// nothing to list.
-func Diligent(n *RawNode, m wire.Message) {
-	switch m.Type {
-	case wire.TypeOffer:
-		if offer, err := wire.Decode[wire.Offer](m); err == nil {
-			_ = n.TrySend(wire.Accept{Job: offer.Job, Attempt: offer.Attempt})
-		}
-	case wire.TypeStart:
-		if start, err := wire.Decode[wire.Start](m); err == nil {
-			_ = n.TrySend(wire.Result{Job: start.Job, Attempt: start.Attempt, Status: wire.ResultSucceeded})
-		}
-	}
-}
+func Diligent(n *RawNode, m wire.Message) { n.Diligent(m) }
 
 func refOf(job string, attempt int64) wire.AttemptRef {
 	return wire.AttemptRef{Job: job, Attempt: attempt}

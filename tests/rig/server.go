@@ -144,9 +144,10 @@ func (s *Server) Offered() string { return setupToken.FindString(s.out.String())
 // Claim redeems the setup token and makes Admin.
 func (s *Server) Claim(t testing.TB) {
 	t.Helper()
-	if s.SetupToken = s.Offered(); s.SetupToken == "" {
-		t.Fatalf("the first start printed no setup token:\n%s", s.Output())
-	}
+	Await(t, patience, func() (bool, string) { // it may be ready a moment before it has printed that
+		s.SetupToken = s.Offered()
+		return s.SetupToken != "", "the first start has printed no setup token"
+	})
 	done, err := s.Client(t, "").Setup(context.Background(), backendtest.SetupRequest{SetupToken: s.SetupToken})
 	if err != nil {
 		t.Fatalf("redeem the setup token: %v", err)

@@ -37,6 +37,7 @@ type commands struct {
 	Token    tokenCommand    `cmd:"" help:"Create, show and delete API tokens."`
 	Artifact artifactCommand `cmd:"" help:"Upload and fetch artifacts."`
 	Admin    adminCommand    `cmd:"" help:"Set the server up, read its audit entries."`
+	Load     loadCommand     `cmd:"" help:"Measure the server on this machine."`
 	Version  versionCommand  `cmd:"" help:"Print the version of this program."`
 	Docs     docsCommand     `cmd:"" hidden:"" help:"Print the reference of this command line."`
 }

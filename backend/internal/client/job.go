@@ -24,6 +24,15 @@ func (c *Client) SubmitJob(ctx context.Context, req rest.JobRequest, key string)
 	return job, err
 }
 
+// RunJob submits a job and waits for its end, in one request: the server holds its
+// answer at most for wait (a minute). Ended tells whether it has ended.
+func (c *Client) RunJob(ctx context.Context, req rest.JobRequest, wait time.Duration) (rest.Job, error) {
+	var job rest.Job
+	query := url.Values{"wait": {wait.String()}}
+	err := c.do(ctx, call{method: "POST", path: route("v1", "jobs"), query: query, body: req, wait: wait}, &job)
+	return job, err
+}
+
 // SubmitJobs submits up to rest.MaxBatch jobs in one go; key as in SubmitJob.
 func (c *Client) SubmitJobs(ctx context.Context, jobs []rest.JobRequest, key string) (rest.Batch, error) {
 	var batch rest.Batch
