@@ -58,7 +58,11 @@ func run(ctx context.Context, cfg Config, front *gate, address net.Addr, log *sl
 			log.Warn("the shard's lease was not given back; a standby waits until it ends", "error", releaseErr)
 		}
 	}()
-	return newOwner(cfg, db.DB, shard, log).run(ctx, front, address)
+	owner, err := newOwner(cfg, db.DB, shard, log)
+	if err != nil {
+		return err
+	}
+	return owner.run(ctx, front, address)
 }
 
 // unlessStopped is nil for an error that only says that the server was told to stop.

@@ -23,6 +23,7 @@ import (
 	"rockpool/backend/internal/rest"
 	"rockpool/backend/internal/session"
 	"rockpool/backend/internal/store"
+	"rockpool/backend/internal/view"
 	"rockpool/shared/buildinfo"
 	"rockpool/shared/settings"
 	"rockpool/shared/wire"
@@ -39,25 +40,35 @@ type owner struct {
 	hub     *session.Hub
 	loop    *dispatch.Loop
 	desk    *enroll.Desk
+	gate    *access.Gate
+	policy  *access.Policy
+	view    *view.View
 	gateway *session.Gateway
 }
 
-func newOwner(cfg Config, db *store.DB, shard *store.Shard, log *slog.Logger) *owner {
-	o := &owner{cfg: cfg, db: db, shard: shard, log: log, clock: dispatch.NewClock()}
-	o.hub = session.NewHub(session.Config{Times: cfg.Lease.wire(), OfferTimeout: time.Duration(cfg.Lease.OfferTimeout), Logger: log})
+func newOwner(cfg Config, db *store.DB, shard *store.Shard, log *slog.Logger) (*owner, error) {
+	policy, err := access.NewPolicy(log)
+	if err != nil {
+		return nil, err
+	}
+	o := &owner{cfg: cfg, db: db, shard: shard, log: log, clock: dispatch.NewClock(), gate: access.NewGate(db, time.Now), policy: policy}
+	o.hub = session.NewHub(session.Config{
+		Times: cfg.Lease.wire(), OfferTimeout: time.Duration(cfg.Lease.OfferTimeout), Logger: log, Version: buildinfo.Get().Version,
+	})
 	writer := store.NewWriter(db, shard.Epoch(), o.clock.WallAt)
 	o.loop = dispatch.New(dispatch.Config{
 		Core: cfg.Lease.core(), Clock: o.clock, Logger: log,
 		Fenced: func(err error) bool { return errors.Is(err, store.ErrFenced) },
 	}, db, writer, o.hub)
 	o.desk = enroll.NewDesk(db, o.loop, log, time.Now)
-	o.gateway = session.NewGateway(o.hub, o.loop, o.desk)
-	return o
+	o.view = view.New(view.Config{Source: o.loop, Store: db, Log: log})
+	o.gateway = session.NewGateway(o.hub, o.loop, o.desk, consoleDoor{gate: o.gate, policy: policy, db: db}, o.view)
+	return o, nil
 }
 
 // run works until ctx ends or the shard is lost.
 func (o *owner) run(ctx context.Context, front *gate, address net.Addr) error {
-	handler, err := o.newAPI()
+	handler, err := o.newFront()
 	if err != nil {
 		return err
 	}
@@ -70,6 +81,7 @@ func (o *owner) run(ctx context.Context, front *gate, address net.Addr) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return o.loop.Run(loopCtx) })
 	group.Go(func() error { return o.shard.Run(ctx) })
+	group.Go(func() error { return o.showView(ctx) })
 	group.Go(func() error { return o.keepHouse(ctx) })
 	if o.cfg.MetricsListen != "" {
 		group.Go(func() error { return o.serveMetrics(ctx) })
@@ -79,6 +91,16 @@ func (o *owner) run(ctx context.Context, front *gate, address net.Addr) error {
 		return o.open(ctx, front, handler, address)
 	})
 	return group.Wait()
+}
+
+// showView keeps the view current once the fleet is loaded.
+func (o *owner) showView(ctx context.Context) error {
+	select {
+	case <-o.loop.Ready():
+		return o.view.Run(ctx)
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // open lets requests in once the fleet is loaded, and ends the sessions at ctx's end.
@@ -108,14 +130,10 @@ func (o *owner) newAPI() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, err := access.NewPolicy(o.log)
-	if err != nil {
-		return nil, err
-	}
 	build := buildinfo.Get()
 	return api.New(api.Config{
-		Store: o.db, Dispatch: o.loop, Artifacts: artifacts, Gate: access.NewGate(o.db, time.Now), Policy: policy,
-		Channel: o.gateway, Ready: o, Now: time.Now, Log: o.log,
+		Store: o.db, Dispatch: o.loop, Artifacts: artifacts, Gate: o.gate, Policy: o.policy,
+		Consoles: o.gateway, Channel: o.gateway, Ready: o, Now: time.Now, Log: o.log,
 		Version: rest.Version{Version: build.Version, Commit: build.Commit, Go: build.Go},
 	})
 }
@@ -144,6 +162,7 @@ func (o *owner) keepHouse(ctx context.Context) error {
 		}
 		now := time.Now()
 		o.warn("make the partitions of the days ahead", o.db.EnsurePartitions(ctx, now))
+		o.warn("forget console sessions that are over", o.db.PruneConsoleSessions(ctx))
 		o.warn("forget old idempotency keys", o.db.PruneIdempotency(ctx, now.Add(-idempotencyKept)))
 		o.warn("write when nodes were last seen", o.flushSeen(ctx))
 	}

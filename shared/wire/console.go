@@ -57,8 +57,8 @@ type Ping struct{}
 // Pong answers a Ping.
 type Pong struct{}
 
-// ConsoleTimes are milliseconds. Every Tick at the latest something is sent; a
-// console that heard nothing for Stale shows its data as stale.
+// ConsoleTimes are milliseconds. A console that heard nothing for two and a half
+// ticks pings; for Stale, its data are stale and it dials anew.
 type ConsoleTimes struct {
 	Tick  int64 `msgpack:"tick_ms"`
 	Stale int64 `msgpack:"stale_ms"`
@@ -150,7 +150,7 @@ type RowHold struct {
 }
 
 // LeaseChange is one change of a node's lease. Cause is a word: hello,
-// heartbeat, silence, disconnected, left, revoked. At is unix milliseconds.
+// heartbeat, silence, disconnected, restart (of the server), left. At is unix milliseconds.
 type LeaseChange struct {
 	State string `msgpack:"state"`
 	Cause string `msgpack:"cause"`

@@ -76,6 +76,9 @@ func (c *adminSetup) Run(ctx context.Context, d *desk) error {
 	if err != nil {
 		return err
 	}
+	if done.Token == nil {
+		return errors.New("the server gave no API token")
+	}
 	kept.Servers[server.Server()] = credential{User: done.User.Name, Token: done.Token.Secret}
 	if _, err := kept.write(); err != nil {
 		// The token exists nowhere else: better seen than lost.

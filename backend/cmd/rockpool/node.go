@@ -11,10 +11,12 @@ import (
 )
 
 type nodeCommand struct {
-	List   nodeList   `cmd:"" help:"List nodes."`
-	Get    nodeGet    `cmd:"" help:"Show a node."`
-	Move   nodeMove   `cmd:"" help:"Move a node to another pool."`
-	Revoke nodeRevoke `cmd:"" help:"Take a node's secret away: it has left."`
+	List     nodeList     `cmd:"" help:"List nodes."`
+	Get      nodeGet      `cmd:"" help:"Show a node."`
+	Move     nodeMove     `cmd:"" help:"Move a node to another pool."`
+	Cordon   nodeCordon   `cmd:"" help:"Keep new work from a node; what runs there goes on."`
+	Uncordon nodeUncordon `cmd:"" help:"Lift the operator's cordon."`
+	Revoke   nodeRevoke   `cmd:"" help:"Take a node's secret away: it has left."`
 }
 
 type nodeList struct {
@@ -68,6 +70,35 @@ func (c *nodeMove) Run(ctx context.Context, d *desk, server *client.Client) erro
 	g.fact("applied", moved.Applied)
 	g.fact("version", moved.Version)
 	return d.show(moved, g)
+}
+
+// holdFlags are those of a change of a node's holds.
+type holdFlags struct {
+	ID      string `arg:"" help:"Node."`
+	Reason  string `placeholder:"TEXT" help:"Why, for the audit entry."`
+	Version int64  `placeholder:"N" help:"Only if the node's version is still N (default: whatever it is)."`
+}
+
+type nodeCordon struct{ holdFlags }
+
+// Run cordons the node.
+func (c *nodeCordon) Run(ctx context.Context, d *desk, server *client.Client) error {
+	node, err := server.CordonNode(ctx, c.ID, c.Reason, c.Version)
+	if err != nil {
+		return err
+	}
+	return showNode(d, node)
+}
+
+type nodeUncordon struct{ holdFlags }
+
+// Run lifts the cordon.
+func (c *nodeUncordon) Run(ctx context.Context, d *desk, server *client.Client) error {
+	node, err := server.UncordonNode(ctx, c.ID, c.Reason, c.Version)
+	if err != nil {
+		return err
+	}
+	return showNode(d, node)
 }
 
 type nodeRevoke struct {

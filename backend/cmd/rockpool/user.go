@@ -1,17 +1,23 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
 
 	"rockpool/backend/internal/client"
 	"rockpool/backend/internal/rest"
 )
 
 type userCommand struct {
-	Create userCreate `cmd:"" help:"Create a user and its pool."`
-	List   userList   `cmd:"" help:"List users."`
-	Get    userGet    `cmd:"" help:"Show a user."`
-	Roles  userRoles  `cmd:"" help:"Replace a user's roles."`
+	Create   userCreate   `cmd:"" help:"Create a user and its pool."`
+	List     userList     `cmd:"" help:"List users."`
+	Get      userGet      `cmd:"" help:"Show a user."`
+	Roles    userRoles    `cmd:"" help:"Replace a user's roles."`
+	Password userPassword `cmd:"" help:"Give a user a new password for the console."`
 }
 
 type userCreate struct {
@@ -64,6 +70,30 @@ func (c *userRoles) Run(ctx context.Context, d *desk, server *client.Client) err
 		return err
 	}
 	return showUser(d, user)
+}
+
+type userPassword struct {
+	ID     string `arg:"" help:"User's id."`
+	File   string `placeholder:"FILE" help:"File with it, 12 to 128 bytes on one line (default: standard input)."`
+	Reason string `placeholder:"TEXT" help:"Why, for the audit entry."`
+}
+
+// Run sets the password; it never stands on the command line.
+func (c *userPassword) Run(ctx context.Context, d *desk, server *client.Client) error {
+	in := d.in
+	if c.File != "" {
+		file, err := os.Open(c.File)
+		if err != nil {
+			return fmt.Errorf("read the password: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	line, err := bufio.NewReader(io.LimitReader(in, 4096)).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("read the password: %w", err)
+	}
+	return server.SetPassword(ctx, c.ID, rest.PasswordRequest{Password: strings.TrimRight(line, "\r\n"), Reason: c.Reason})
 }
 
 func showUser(d *desk, u rest.User) error {

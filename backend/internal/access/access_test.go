@@ -100,6 +100,7 @@ func TestPrincipal_AReadTokenReads(t *testing.T) {
 type knows struct {
 	token   enroll.Secret
 	node    enroll.Secret
+	console enroll.Secret
 	user    record.User
 	expires *time.Time
 	left    bool
@@ -112,6 +113,14 @@ func (k *knows) TokenBySum(_ context.Context, sum enroll.Sum) (record.Token, rec
 		return record.Token{}, record.User{}, fleet.Errorf(fleet.CodeNotFound, "no token")
 	}
 	return record.Token{ID: "t", ExpiresAt: k.expires}, k.user, nil
+}
+
+func (k *knows) ConsoleSessionBySum(_ context.Context, sum enroll.Sum) (record.User, error) {
+	k.asked++
+	if sum != k.console.Sum {
+		return record.User{}, fleet.Errorf(fleet.CodeNotFound, "no console session")
+	}
+	return record.User{ID: 7, Name: "ada", Roles: []string{RoleUser}}, nil
 }
 
 func (k *knows) NodeBySecret(_ context.Context, sum enroll.Sum) (fleet.NodeRecord, error) {
@@ -130,7 +139,7 @@ var (
 func bearer(secret string) http.Header { return http.Header{"Authorization": {"Bearer " + secret}} }
 
 func newKnows() *knows {
-	return &knows{token: enroll.NewTokenSecret(), node: enroll.NewNodeSecret(), user: record.User{ID: 7, Roles: []string{RoleUser}}}
+	return &knows{token: enroll.NewTokenSecret(), node: enroll.NewNodeSecret(), console: enroll.NewConsoleSecret(), user: record.User{ID: 7, Roles: []string{RoleUser}}}
 }
 
 func TestGate_TheShapeTellsTheKind(t *testing.T) {

@@ -29,6 +29,7 @@ const (
 type Store interface {
 	TokenBySum(ctx context.Context, sum enroll.Sum) (record.Token, record.User, error)
 	NodeBySecret(ctx context.Context, sum enroll.Sum) (fleet.NodeRecord, error)
+	ConsoleSessionBySum(ctx context.Context, sum enroll.Sum) (record.User, error)
 }
 
 // LimitedError refuses an address that showed too many wrong credentials, unread.
@@ -55,13 +56,14 @@ func NewGate(store Store, now func() time.Time) *Gate {
 	return &Gate{store: store, guesses: NewLimiter(guessBurst, guessRefill, maxPrefixes, now), good: good, now: now}
 }
 
-// Identify reads the request's Authorization header. Without one it is anonymous.
+// Identify reads the request's Authorization header, or without one the cookie of a
+// console session; with neither it is anonymous.
 // The kind of a credential is told by its shape before any database is asked.
 // Errors are *fleet.Error (unauthenticated, unavailable) or *LimitedError.
 func (g *Gate) Identify(ctx context.Context, header http.Header, from netip.Addr) (Principal, error) {
 	lines := header.Values("Authorization")
 	if len(lines) == 0 {
-		return Principal{}, nil
+		return g.identifyConsole(ctx, header, from)
 	}
 	scheme, credential, _ := strings.Cut(lines[0], " ")
 	if len(lines) > 1 || !strings.EqualFold(scheme, "Bearer") {
@@ -103,6 +105,27 @@ func (g *Gate) byToken(ctx context.Context, sum enroll.Sum) (Principal, error) {
 		return Principal{}, refuse("expired or disabled")
 	}
 	return Principal{Kind: ByToken, User: user, Token: token}, nil
+}
+
+// identifyConsole reads the cookie of a console session, whose name keeps other
+// hosts and plain HTTP from setting it.
+func (g *Gate) identifyConsole(ctx context.Context, header http.Header, from netip.Addr) (Principal, error) {
+	sum, there, err := ConsoleCookie(header)
+	if !there || err != nil {
+		return Principal{}, err
+	}
+	return g.look(ctx, sum, from, g.byConsole)
+}
+
+func (g *Gate) byConsole(ctx context.Context, sum enroll.Sum) (Principal, error) {
+	user, err := g.store.ConsoleSessionBySum(ctx, sum)
+	if err != nil {
+		return Principal{}, err
+	}
+	if user.Disabled {
+		return Principal{}, refuse("disabled")
+	}
+	return Principal{Kind: ByConsole, User: user, Console: sum}, nil
 }
 
 func (g *Gate) byNodeSecret(ctx context.Context, sum enroll.Sum) (Principal, error) {

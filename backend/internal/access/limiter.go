@@ -8,25 +8,35 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limiter is a token bucket per address prefix, in bounded memory: it forgets
-// the least recently seen prefix and never clears all. Safe for concurrent use.
+// Limiter is a token bucket per address prefix, or per account and prefix, in
+// bounded memory: it forgets the least recently seen one and never clears all.
+// Safe for concurrent use.
 type Limiter struct {
-	buckets *lru.Cache[netip.Prefix, *rate.Limiter]
+	buckets *lru.Cache[limited, *rate.Limiter]
 	every   time.Duration
 	burst   int
 	now     func() time.Time
 }
 
+// limited is who is counted together.
+type limited struct {
+	account string // empty: every account
+	prefix  netip.Prefix
+}
+
 // NewLimiter lets burst through at once and then one each `every`, remembering
 // at most `size` (>= 1) prefixes.
 func NewLimiter(burst int, every time.Duration, size int, now func() time.Time) *Limiter {
-	buckets, _ := lru.New[netip.Prefix, *rate.Limiter](size) // fails on a size below 1 only
+	buckets, _ := lru.New[limited, *rate.Limiter](size) // fails on a size below 1 only
 	return &Limiter{buckets: buckets, every: every, burst: burst, now: now}
 }
 
 // Wait says how long the address has to wait; 0: not at all. It takes nothing.
-func (l *Limiter) Wait(from netip.Addr) time.Duration {
-	bucket, known := l.buckets.Get(prefixOf(from))
+func (l *Limiter) Wait(from netip.Addr) time.Duration { return l.WaitOf("", from) }
+
+// WaitOf is Wait of one account from that address.
+func (l *Limiter) WaitOf(account string, from netip.Addr) time.Duration {
+	bucket, known := l.buckets.Get(limited{account, prefixOf(from)})
 	if !known {
 		return 0
 	}
@@ -38,9 +48,12 @@ func (l *Limiter) Wait(from netip.Addr) time.Duration {
 }
 
 // Take counts one attempt against the address.
-func (l *Limiter) Take(from netip.Addr) {
+func (l *Limiter) Take(from netip.Addr) { l.TakeOf("", from) }
+
+// TakeOf is Take of one account from that address.
+func (l *Limiter) TakeOf(account string, from netip.Addr) {
 	fresh := rate.NewLimiter(rate.Every(l.every), l.burst)
-	bucket, known, _ := l.buckets.PeekOrAdd(prefixOf(from), fresh)
+	bucket, known, _ := l.buckets.PeekOrAdd(limited{account, prefixOf(from)}, fresh)
 	if !known {
 		bucket = fresh
 	}

@@ -5,17 +5,20 @@ import (
 	"strconv"
 
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/enroll"
 	"rockpool/backend/internal/record"
 )
 
 // Kind of a principal, told by the kind of its credential.
 type Kind uint8
 
-// Anonymous brought no credential, a user an API token, a node its secret.
+// Anonymous brought no credential, a user an API token or the cookie of a console
+// session, a node its secret.
 const (
 	Anonymous Kind = iota
 	ByToken
 	ByNodeSecret
+	ByConsole
 )
 
 // Principal is who asks. Only the fields of its kind are set.
@@ -24,12 +27,14 @@ type Principal struct {
 	User  record.User
 	Token record.Token
 	Node  fleet.NodeRecord
+	// Console is the SHA-256 of the console session's secret.
+	Console enroll.Sum
 }
 
 // Subjects of the rules that speak for the principal, as its record has them now.
 func (p *Principal) Subjects() []string {
 	switch p.Kind {
-	case ByToken:
+	case ByToken, ByConsole:
 		subjects := make([]string, 0, len(p.User.Roles))
 		for _, role := range p.User.Roles {
 			if slices.Contains(Roles(), role) {
@@ -46,7 +51,7 @@ func (p *Principal) Subjects() []string {
 // Subject is the principal's own name, for audit entries and logs.
 func (p *Principal) Subject() string {
 	switch p.Kind {
-	case ByToken:
+	case ByToken, ByConsole:
 		return "u:" + strconv.FormatInt(p.User.ID, 10)
 	case ByNodeSecret:
 		return "node:" + p.Node.ID

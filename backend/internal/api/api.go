@@ -28,6 +28,7 @@ type Config struct {
 	Artifacts *artifact.Store
 	Gate      *access.Gate
 	Policy    *access.Policy
+	Consoles  Consoles
 	Channel   http.Handler // GET /v1/channel; it tells credentials apart itself
 	Ready     Readiness
 	Version   rest.Version
@@ -42,6 +43,9 @@ type API struct {
 	artifacts *artifact.Store
 	gate      *access.Gate
 	policy    *access.Policy
+	hasher    *access.Hasher
+	signIns   *access.SignIns
+	consoles  Consoles
 	channel   http.Handler
 	ready     Readiness
 	version   rest.Version
@@ -72,10 +76,12 @@ func New(cfg Config) (*API, error) {
 	}
 	a := &API{
 		store: cfg.Store, dispatch: cfg.Dispatch, artifacts: cfg.Artifacts, gate: cfg.Gate, policy: cfg.Policy,
+		consoles: cfg.Consoles, hasher: access.NewHasher(),
 		channel: cfg.Channel, ready: cfg.Ready, version: cfg.Version, now: cfg.Now, log: cfg.Log,
 		jobIDs: newJobIDs(cfg.Now), keys: newKeyLocks(),
 		setups: access.NewLimiter(setupBurst, setupRefill, setupPrefixes, cfg.Now),
 	}
+	a.signIns = access.NewSignIns(cfg.Store, a.hasher, cfg.Now)
 	doc, err := OpenAPI(cfg.Version.Version)
 	if err != nil {
 		return nil, err
@@ -94,6 +100,7 @@ func (cfg *Config) check() error {
 	}{
 		{cfg.Store == nil, "Store"}, {cfg.Dispatch == nil, "Dispatch"}, {cfg.Artifacts == nil, "Artifacts"},
 		{cfg.Gate == nil, "Gate"}, {cfg.Policy == nil, "Policy"}, {cfg.Channel == nil, "Channel"},
+		{cfg.Consoles == nil, "Consoles"},
 		{cfg.Ready == nil, "Ready"}, {cfg.Now == nil, "Now"},
 	} {
 		if need.missing {

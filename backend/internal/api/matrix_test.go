@@ -40,12 +40,14 @@ var rights = map[string]right{
 	"GET /v1/jobs/:id/attempts": {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
 	"GET /v1/jobs/:id/log":      {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
 
-	"GET /v1/nodes":                   {"", "401/401 403/403 200/200 200/200 200/200 200/200"},
-	"GET /v1/nodes/:id":               {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
-	"PUT /v1/admin/nodes/:id/pool":    {`{"pool":"unassigned"}`, "401/401 403/403 403/403 403/403 403/403 200/200"},
-	"POST /v1/admin/nodes/:id/revoke": {`{"reason":"stolen"}`, "401/401 403/403 403/403 403/403 403/403 200/200"},
-	"GET /v1/pools":                   {"", "401/401 403/403 200/200 200/200 200/200 200/200"},
-	"GET /v1/pools/:id":               {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
+	"GET /v1/nodes":                     {"", "401/401 403/403 200/200 200/200 200/200 200/200"},
+	"GET /v1/nodes/:id":                 {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
+	"PUT /v1/admin/nodes/:id/pool":      {`{"pool":"unassigned"}`, "401/401 403/403 403/403 403/403 403/403 200/200"},
+	"POST /v1/admin/nodes/:id/cordon":   {`{"reason":"new disk"}`, "401/401 403/403 403/403 403/403 200/200 200/200"},
+	"POST /v1/admin/nodes/:id/uncordon": {"", "401/401 403/403 403/403 403/403 200/200 200/200"},
+	"POST /v1/admin/nodes/:id/revoke":   {`{"reason":"stolen"}`, "401/401 403/403 403/403 403/403 403/403 200/200"},
+	"GET /v1/pools":                     {"", "401/401 403/403 200/200 200/200 200/200 200/200"},
+	"GET /v1/pools/:id":                 {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
 
 	"GET /v1/apps":                       {"", "401/401 403/403 200/200 200/200 200/200 200/200"},
 	"GET /v1/apps/:id":                   {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
@@ -58,6 +60,11 @@ var rights = map[string]right{
 	"GET /v1/admin/users/:id":            {"", "401/401 403/403 403/403 403/403 403/403 200/200"},
 	"POST /v1/admin/users":               {`{"name":"carol"}`, "401/401 403/403 403/403 403/403 403/403 201/201"},
 	"PUT /v1/admin/users/:id/roles":      {`{"roles":["superadmin"]}`, "401/401 403/403 403/403 403/403 403/403 200/200"},
+	"PUT /v1/admin/users/:id/password":   {`{"password":"correct horse battery"}`, "401/401 403/403 403/403 403/403 403/403 204/204"},
+	"POST /v1/session":                   {`{"name":"{owner}","password":"password of {owner}"}`, "200/200 200/200 200/200 200/200 200/200 200/200"},
+	"GET /v1/session":                    {"", "401/401 403/403 200/200 200/200 200/200 200/200"},
+	"DELETE /v1/session":                 {"", "401/401 403/403 409/409 409/409 409/409 409/409"}, // by token
+	"PUT /v1/session/password":           {`{"current":"password of {self}","password":"correct horse battery"}`, "401/401 403/403 204/204 204/204 204/204 204/204"},
 	"POST /v1/admin/users/:id/tokens":    {`{"name":"first"}`, "401/401 403/403 403/403 403/403 403/403 201/201"},
 	"GET /v1/tokens":                     {"", "401/401 403/403 200/200 200/200 200/200 200/200"},
 	"POST /v1/tokens":                    {`{"name":"laptop"}`, "401/401 403/403 201/201 201/201 201/201 201/201"},
@@ -109,7 +116,7 @@ func TestAttack_A61_EveryRouteEveryRoleEveryOwner(t *testing.T) {
 				for j, want := range strings.Split(pair, "/") {
 					w.reset()
 					owner := []int64{ann, bob}[j]
-					req := request{as: askers[i], method: r.Method, path: w.fill(&r, r.Path, owner), body: w.fill(&r, row.body, owner)}
+					req := request{as: askers[i], method: r.Method, path: w.fill(&r, r.Path, owner), body: strings.ReplaceAll(w.fill(&r, row.body, owner), "{self}", askers[i])}
 					rec := w.do(&req)
 					if got := fmt.Sprint(rec.Code); got != want {
 						t.Errorf("asked by %q for %d's: %s, want %s: %s", askers[i], owner, got, want, rec.Body)

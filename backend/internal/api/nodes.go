@@ -11,7 +11,9 @@ import (
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/rest"
+	"rockpool/backend/internal/view"
 	"rockpool/shared/ids"
+	"rockpool/shared/wire"
 )
 
 const maxReason = 500 // bytes of an administrative action's reason
@@ -21,7 +23,7 @@ func (a *API) listNodes(c *call) error {
 	if err != nil {
 		return err
 	}
-	view, err := a.dispatch.Fleet(c.ctx())
+	now, err := a.dispatch.Fleet(c.ctx())
 	if err != nil {
 		return err
 	}
@@ -29,7 +31,7 @@ func (a *API) listNodes(c *call) error {
 	wanted := func(doc *rest.Node) bool {
 		return (pool == "" || doc.Pool == pool) && (lease == "" || doc.Lease == lease)
 	}
-	docs, err := a.nodeDocs(c, view, page, wanted)
+	docs, err := a.nodeDocs(c, now, page, wanted)
 	if err != nil {
 		return err
 	}
@@ -38,7 +40,7 @@ func (a *API) listNodes(c *call) error {
 }
 
 // nodeDocs reads on, page by page, until the wanted ones fill one page.
-func (a *API) nodeDocs(c *call, view *core.FleetView, page record.Page, wanted func(*rest.Node) bool) ([]rest.Node, error) {
+func (a *API) nodeDocs(c *call, now *core.FleetView, page record.Page, wanted func(*rest.Node) bool) ([]rest.Node, error) {
 	docs := make([]rest.Node, 0, page.Limit)
 	for read := (record.Page{Limit: record.MaxPage, After: page.After}); ; {
 		rows, err := a.store.Nodes(c.ctx(), c.owner(), read)
@@ -46,7 +48,7 @@ func (a *API) nodeDocs(c *call, view *core.FleetView, page record.Page, wanted f
 			return nil, err
 		}
 		for i := range rows {
-			if doc := nodeDoc(&rows[i], view); wanted(&doc) {
+			if doc := a.nodeDoc(&rows[i], now); wanted(&doc) {
 				docs = append(docs, doc)
 			}
 			if len(docs) == page.Limit {
@@ -76,12 +78,12 @@ func (a *API) answerNode(c *call, id string) error {
 	if err != nil {
 		return err
 	}
-	view, err := a.dispatch.Fleet(c.ctx())
+	now, err := a.dispatch.Fleet(c.ctx())
 	if err != nil {
 		return err
 	}
 	c.Response().Header().Set("ETag", etag(row.Version))
-	return c.JSON(http.StatusOK, nodeDoc(&row, view))
+	return c.JSON(http.StatusOK, a.nodeDoc(&row, now))
 }
 
 func etag(version int64) string { return strconv.Quote(strconv.FormatInt(version, 10)) }
@@ -129,16 +131,48 @@ func (a *API) moveNode(c *call, in *rest.MoveRequest) error {
 	if err := a.dispatch.PutNode(context.WithoutCancel(c.ctx()), moved); err != nil {
 		return err
 	}
-	view, err := a.dispatch.Fleet(c.ctx())
+	now, err := a.dispatch.Fleet(c.ctx())
 	if err != nil {
 		return err
 	}
 	doc := rest.Moved{Node: id, From: from, To: in.Pool, Applied: true, Version: moved.Version}
-	if now := viewOf(view, id); now != nil {
-		doc.Running = len(now.Running)
+	if live := viewOf(now, id); live != nil {
+		doc.Running = len(live.Running)
 	}
 	c.Response().Header().Set("ETag", etag(moved.Version))
 	return c.JSON(http.StatusOK, doc)
+}
+
+// cordonNode keeps new work from a node; what runs there goes on.
+func (a *API) cordonNode(c *call, in *rest.ReasonRequest) error {
+	return a.changeCordon(c, in, a.store.CordonNode)
+}
+
+func (a *API) uncordonNode(c *call, in *rest.ReasonRequest) error {
+	return a.changeCordon(c, in, a.store.UncordonNode)
+}
+
+func (a *API) changeCordon(c *call, in *rest.ReasonRequest,
+	change func(context.Context, record.Actor, string, string, *int64) (fleet.NodeRecord, error)) error {
+	id, err := c.named("node")
+	if err != nil {
+		return err
+	}
+	version, err := c.ifMatch()
+	if err != nil {
+		return err
+	}
+	if err := checkLine("reason", in.Reason, maxReason); err != nil {
+		return err
+	}
+	changed, err := change(c.ctx(), c.actor(), id, in.Reason, version)
+	if err != nil {
+		return err
+	}
+	if err := a.dispatch.PutNode(context.WithoutCancel(c.ctx()), changed); err != nil {
+		return err
+	}
+	return a.answerNode(c, id)
 }
 
 func (a *API) revokeNode(c *call, in *rest.ReasonRequest) error {
@@ -159,33 +193,46 @@ func (a *API) revokeNode(c *call, in *rest.ReasonRequest) error {
 }
 
 // viewOf finds a node's live part, or nil.
-func viewOf(view *core.FleetView, id string) *core.NodeView {
-	at, found := slices.BinarySearchFunc(view.Nodes, id, func(n core.NodeView, id string) int { return strings.Compare(n.Record.ID, id) })
+func viewOf(now *core.FleetView, id string) *core.NodeView {
+	at, found := slices.BinarySearchFunc(now.Nodes, id, func(n core.NodeView, id string) int { return strings.Compare(n.Record.ID, id) })
 	if !found {
 		return nil
 	}
-	return &view.Nodes[at]
+	return &now.Nodes[at]
 }
 
-func nodeDoc(row *record.Node, view *core.FleetView) rest.Node {
+// nodeDoc is the node as the consoles' topics have it, with what only REST tells.
+func (a *API) nodeDoc(row *record.Node, now *core.FleetView) rest.Node {
+	live := viewOf(now, row.ID)
+	seen := view.NodeOf(live, row, a.now(), now.At)
 	doc := rest.Node{
-		ID: row.ID, Owner: ownerText(row.Owner), Pool: row.Pool, Role: row.Role, Region: row.Region,
-		Lease: fleet.LeaseNew.String(), Holds: holdDocs(row.Holds), Capacity: capacityDoc(&row.Capacity),
-		Backend: row.Backend, Runners: append([]string{}, row.Runners...), Epoch: row.Epoch, License: row.License,
-		AgentVersion: row.AgentVersion, OS: row.OS, Arch: row.Arch, Address: row.RemoteAddr,
-		Endpoints: pairs(row.Endpoints), Labels: pairs(row.Labels), CreatedAt: rest.At(row.CreatedAt),
-		LastSeenAt: rest.AtPtr(row.LastSeen), Version: row.Version,
+		ID: row.ID, Owner: ownerText(row.Owner), Pool: seen.Pool, Role: seen.Role, Region: seen.Region,
+		Lease: seen.Lease, Healthy: seen.Healthy, HealthReasons: seen.HealthReasons, Holds: holdDocs(row.Holds),
+		Capacity: capacityDoc(&row.Capacity), Running: len(seen.Running), Backend: seen.Backend,
+		Runners: append([]string{}, seen.Runners...), Epoch: seen.Epoch, License: row.License,
+		AgentVersion: seen.AgentVersion, OS: seen.OS, Arch: seen.Arch, Address: seen.Address,
+		Endpoints: wirePairs(seen.Endpoints), Labels: wirePairs(seen.Labels), CreatedAt: rest.At(row.CreatedAt),
+		LastSeenAt: rest.AtPtr(row.LastSeen), Version: seen.Version,
 	}
-	if row.Left {
-		doc.Lease = fleet.LeaseLeft.String()
+	if live != nil && live.LastSeen != 0 {
+		doc.LastSeenAt = rest.AtPtr(a.wall(live.LastSeen))
 	}
-	if live := viewOf(view, row.ID); live != nil {
-		doc.Lease, doc.Healthy, doc.HealthReasons = live.Lease.String(), live.Healthy, live.HealthReasons
+	if live != nil {
 		doc.Holds = holdDocs(live.Record.Holds)
 		doc.Capacity, doc.Reserved = capacityDoc(&live.Record.Capacity), capacityDoc(&live.Reserved)
-		doc.Running = len(live.Running)
 	}
 	return doc
+}
+
+func wirePairs(pairs []wire.Pair) []rest.Pair {
+	if len(pairs) == 0 {
+		return nil
+	}
+	list := make([]rest.Pair, len(pairs))
+	for i, p := range pairs {
+		list[i] = rest.Pair{p.Name, p.Value}
+	}
+	return list
 }
 
 func holdDocs(holds []fleet.Hold) []rest.Hold {

@@ -41,9 +41,14 @@ func OpenAPI(version string) (*openapi3.T, error) {
 		Components: &openapi3.Components{
 			// Times write themselves: the generator leaves their schema to us.
 			Schemas: openapi3.Schemas{timeType.Name(): openapi3.NewDateTimeSchema().NewRef()},
-			SecuritySchemes: openapi3.SecuritySchemes{"token": &openapi3.SecuritySchemeRef{Value: &openapi3.SecurityScheme{
-				Type: "http", Scheme: "bearer", Description: "An API token, rp_…; for an artifact also a node's secret.",
-			}}},
+			SecuritySchemes: openapi3.SecuritySchemes{
+				"token": &openapi3.SecuritySchemeRef{Value: &openapi3.SecurityScheme{
+					Type: "http", Scheme: "bearer", Description: "An API token, rp_…; for an artifact also a node's secret.",
+				}},
+				"session": &openapi3.SecuritySchemeRef{Value: &openapi3.SecurityScheme{
+					Type: "apiKey", In: "cookie", Name: access.CookieName, Description: "A console session, for browsers: POST /v1/session.",
+				}},
+			},
 		},
 	}
 	policy, err := access.NewPolicy(nil)
@@ -74,7 +79,8 @@ var pathParam = regexp.MustCompile(`:([a-z]+)`)
 func (g *documentWriter) add(r *Route) error {
 	op := &openapi3.Operation{
 		Summary: r.Summary, OperationID: operationID(r), Tags: []string{r.Object}, Parameters: parameters(r),
-		Security: openapi3.NewSecurityRequirements().With(openapi3.NewSecurityRequirement().Authenticate("token")),
+		Security: openapi3.NewSecurityRequirements().With(openapi3.NewSecurityRequirement().Authenticate("token")).
+			With(openapi3.NewSecurityRequirement().Authenticate("session")),
 	}
 	if r.Delegated || g.policy.Decide([]string{access.SubjectAnonymous}, r.Object, r.Action) != access.ScopeNone {
 		op.Security = openapi3.NewSecurityRequirements()
@@ -124,7 +130,7 @@ func headerParameters(r *Route) openapi3.Parameters {
 	switch {
 	case r.Object == "job" && r.Action == "submit":
 		return header(rest.HeaderIdempotencyKey, "The same key with the same body answers the first one's job, for 24 hours.")
-	case r.Object == "node" && r.Action == "move":
+	case r.Object == "node" && (r.Action == "move" || r.Action == "cordon"):
 		return header("If-Match", "The node's ETag; another version is refused with 412.")
 	case r.Object == "artifact" && r.Action == "upload":
 		return header(rest.HeaderContentDigest, "sha-256=:<base64>: (RFC 9530); it must be true.")

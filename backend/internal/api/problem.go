@@ -66,6 +66,7 @@ func problemOf(err error) rest.Problem {
 		known   *fleet.Error
 		items   *itemsError
 		limited *access.LimitedError
+		busy    *access.BusyError
 		large   *http.MaxBytesError
 		routed  *echo.HTTPError
 	)
@@ -78,6 +79,8 @@ func problemOf(err error) rest.Problem {
 		return problem(known.Code, known.Detail)
 	case errors.As(err, &limited):
 		return problem(fleet.CodeRateLimited, "too many attempts from this address: try again later")
+	case errors.As(err, &busy):
+		return problem(fleet.CodeRateLimited, busy.Error())
 	case errors.As(err, &large):
 		return problem(fleet.CodeTooLarge, fmt.Sprintf("the body is at most %d bytes", large.Limit))
 	case errors.As(err, &routed):

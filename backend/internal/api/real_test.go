@@ -90,7 +90,7 @@ func (s *server) newAPI() *API {
 		s.t.Fatal(err)
 	}
 	a, err := New(Config{
-		Store: s.db, Dispatch: s.loop, Artifacts: files, Gate: access.NewGate(s.db, time.Now), Policy: policy,
+		Store: s.db, Dispatch: s.loop, Artifacts: files, Gate: access.NewGate(s.db, time.Now), Policy: policy, Consoles: noConsoles{},
 		Channel: http.NotFoundHandler(), Ready: pings{s.db}, Version: rest.Version{Version: "test", Go: "go"}, Now: time.Now, Log: log,
 	})
 	if err != nil {

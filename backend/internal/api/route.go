@@ -144,11 +144,13 @@ func (a *API) admit(c *call, r *Route) error {
 	c.scope = a.policy.Decide(who.Subjects(), r.Object, r.Action)
 	switch {
 	case c.scope == access.ScopeNone && who.Kind == access.Anonymous:
-		return fleet.Errorf(fleet.CodeUnauthenticated, "send Authorization: Bearer <API token>")
+		return fleet.Errorf(fleet.CodeUnauthenticated, "sign in, or send Authorization: Bearer <API token>")
 	case c.scope == access.ScopeNone:
 		return fleet.Errorf(fleet.CodeForbidden, "this credential may not "+r.Action+" a "+r.Object)
 	case !who.TokenAllows(r.Action):
 		return fleet.Errorf(fleet.CodeForbidden, "the token is narrowed to reading")
+	case who.Kind == access.ByConsole:
+		return access.SameOrigin(c.Request(), true)
 	}
 	return nil
 }

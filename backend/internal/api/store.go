@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"rockpool/backend/internal/access"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/record"
 	"rockpool/shared/ids"
@@ -23,6 +24,7 @@ type Store interface {
 	LicenseStore
 	UserStore
 	TokenStore
+	PasswordStore
 	SetupStore
 	ArtifactStore
 	OutputStore
@@ -52,6 +54,8 @@ type NodeStore interface {
 type NodeChanges interface {
 	MoveNode(ctx context.Context, actor record.Actor, node, pool, reason string, ifVersion *int64) (from string, moved fleet.NodeRecord, err error)
 	RevokeNode(ctx context.Context, actor record.Actor, node, reason string) error
+	CordonNode(ctx context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error)
+	UncordonNode(ctx context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error)
 }
 
 // PoolStore reads pools.
@@ -74,9 +78,10 @@ type LicenseStore interface {
 	RevokeLicense(ctx context.Context, actor record.Actor, id, reason string) (record.License, error)
 }
 
-// UserStore reads and writes users. CreateUser makes the user's pool too.
+// UserStore reads and writes users. CreateUser makes the user's pool too; an empty
+// hash: no password.
 type UserStore interface {
-	CreateUser(ctx context.Context, actor record.Actor, user record.User) (record.User, error)
+	CreateUser(ctx context.Context, actor record.Actor, user record.User, passwordHash string) (record.User, error)
 	User(ctx context.Context, id int64) (record.User, error)
 	Users(ctx context.Context, page record.Page) ([]record.User, error)
 	SetUserRoles(ctx context.Context, actor record.Actor, id int64, roles []string, reason string) (record.User, error)
@@ -89,9 +94,17 @@ type TokenStore interface {
 	DeleteToken(ctx context.Context, actor record.Actor, user int64, id string) error
 }
 
+// PasswordStore writes passwords' hashes and console sessions.
+type PasswordStore interface {
+	access.PasswordStore
+	SetPassword(ctx context.Context, actor record.Actor, user int64, hash, reason string) error
+	CreateConsoleSession(ctx context.Context, actor record.Actor, user int64, sum [32]byte, expires time.Time) error
+	EndConsoleSession(ctx context.Context, actor record.Actor, user int64, sum [32]byte) error
+}
+
 // SetupStore makes the first superadmin, once.
 type SetupStore interface {
-	RedeemSetupToken(ctx context.Context, actor record.Actor, sum [32]byte, userName string, token record.Token, tokenSum [32]byte) (record.User, record.Token, error)
+	RedeemSetupToken(ctx context.Context, actor record.Actor, sum [32]byte, userName, passwordHash string, token record.Token, tokenSum [32]byte) (record.User, record.Token, error)
 }
 
 // ArtifactStore keeps whose artifacts there are; the bytes are on the disk.

@@ -49,7 +49,11 @@ func (a *API) createUser(c *call, in *rest.UserRequest) error {
 	if err := checkRoles(user.Roles); err != nil {
 		return err
 	}
-	row, err := a.store.CreateUser(c.ctx(), c.actor(), user)
+	hash, err := a.hashOf(c, in.Password)
+	if err != nil {
+		return err
+	}
+	row, err := a.store.CreateUser(c.ctx(), c.actor(), user, hash)
 	if err != nil {
 		return err
 	}
@@ -87,6 +91,7 @@ func (a *API) setRoles(c *call, in *rest.RolesRequest) error {
 	if err != nil {
 		return err
 	}
+	a.consoles.EndUser(id)
 	return c.JSON(http.StatusOK, userDoc(&row))
 }
 

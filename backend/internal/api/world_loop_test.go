@@ -73,7 +73,7 @@ func (w *world) RevokeLicense(_ context.Context, actor record.Actor, id, _ strin
 	return l, nil
 }
 
-func (w *world) CreateUser(_ context.Context, actor record.Actor, u record.User) (record.User, error) {
+func (w *world) CreateUser(_ context.Context, actor record.Actor, u record.User, _ string) (record.User, error) {
 	w.actors = append(w.actors, actor)
 	u.ID, u.CreatedAt = 9, worldNow
 	return u, nil
@@ -128,7 +128,7 @@ func (w *world) DeleteToken(_ context.Context, actor record.Actor, user int64, i
 	return nil
 }
 
-func (w *world) RedeemSetupToken(_ context.Context, actor record.Actor, sum enroll.Sum, name string, t record.Token, _ enroll.Sum) (record.User, record.Token, error) {
+func (w *world) RedeemSetupToken(_ context.Context, actor record.Actor, sum enroll.Sum, name, _ string, t record.Token, _ enroll.Sum) (record.User, record.Token, error) {
 	w.actors = append(w.actors, actor)
 	if sum != w.setup.Sum || w.setupUsed {
 		return record.User{}, record.Token{}, fleet.Errorf(fleet.CodeUnauthenticated, "the setup token is used, expired or wrong")

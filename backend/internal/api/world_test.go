@@ -96,7 +96,7 @@ func newWorld(t testing.TB) *world {
 	}
 	now := func() time.Time { return worldNow }
 	w.API, err = New(Config{
-		Store: w, Dispatch: loop{w}, Artifacts: files, Gate: access.NewGate(w, now), Policy: policy, Ready: w, Now: now, Log: log,
+		Store: w, Dispatch: loop{w}, Artifacts: files, Gate: access.NewGate(w, now), Policy: policy, Consoles: w, Ready: w, Now: now, Log: log,
 		Channel: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusUpgradeRequired) }),
 		Version: rest.Version{Version: "test", Go: "go"},
 	})
@@ -187,7 +187,7 @@ func (w *world) TokenBySum(_ context.Context, sum enroll.Sum) (record.Token, rec
 	defer w.mu.Unlock()
 	for id, roles := range userRoles {
 		if w.secrets[userText(id)].Sum == sum {
-			return record.Token{ID: "in-use", User: id}, record.User{ID: id, Name: "u", Roles: roles}, nil
+			return record.Token{ID: "in-use", User: id}, record.User{ID: id, Name: userText(id), Roles: roles}, nil
 		}
 	}
 	return record.Token{}, record.User{}, none("token")
@@ -273,6 +273,27 @@ func (w *world) RevokeNode(_ context.Context, actor record.Actor, node, _ string
 		return nil
 	}
 	return none("node")
+}
+
+func (w *world) CordonNode(_ context.Context, actor record.Actor, node, reason string, _ *int64) (fleet.NodeRecord, error) {
+	w.actors = append(w.actors, actor)
+	n, ok := w.nodes[node]
+	if !ok {
+		return fleet.NodeRecord{}, none("node")
+	}
+	n.Holds = []fleet.Hold{{Kind: fleet.HoldCordon, Owner: "operator", Actor: actor.Subject, Reason: reason}}
+	n.Version++
+	return n.NodeRecord, nil
+}
+
+func (w *world) UncordonNode(_ context.Context, actor record.Actor, node, _ string, _ *int64) (fleet.NodeRecord, error) {
+	w.actors = append(w.actors, actor)
+	n, ok := w.nodes[node]
+	if !ok {
+		return fleet.NodeRecord{}, none("node")
+	}
+	n.Holds = nil
+	return n.NodeRecord, nil
 }
 
 func (w *world) Pool(_ context.Context, id string) (fleet.Pool, error) {

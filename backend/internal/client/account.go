@@ -65,6 +65,15 @@ func (c *Client) SetRoles(ctx context.Context, id string, req rest.RolesRequest)
 	return user, err
 }
 
+// SetPassword gives a user a new password for the console. ErrPlainHTTP when it
+// would travel readable.
+func (c *Client) SetPassword(ctx context.Context, id string, req rest.PasswordRequest) error {
+	if c.open {
+		return fmt.Errorf("server %s: %w", c.server, ErrPlainHTTP)
+	}
+	return c.do(ctx, call{method: http.MethodPut, path: route("v1", "admin", "users", id, "password"), body: req}, nil)
+}
+
 // CreateToken makes an API token for a user (empty: the asking one); its secret
 // is in this answer only.
 func (c *Client) CreateToken(ctx context.Context, user string, req rest.TokenRequest) (rest.NewToken, error) {

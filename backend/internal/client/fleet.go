@@ -29,11 +29,35 @@ func (c *Client) Nodes(ctx context.Context, f NodeFilter, page Page) (rest.List[
 func (c *Client) MoveNode(ctx context.Context, id string, req rest.MoveRequest, version int64) (rest.Moved, error) {
 	in := call{method: http.MethodPut, path: route("v1", "admin", "nodes", id, "pool"), body: req}
 	if version > 0 {
-		in.header = map[string]string{"If-Match": strconv.Quote(strconv.FormatInt(version, 10))}
+		in.header = ifMatch(version)
 	}
 	var moved rest.Moved
 	err := c.do(ctx, in, &moved)
 	return moved, err
+}
+
+// CordonNode keeps new work from a node. A version above 0 is as in MoveNode.
+func (c *Client) CordonNode(ctx context.Context, id, reason string, version int64) (rest.Node, error) {
+	return c.changeCordon(ctx, id, "cordon", reason, version)
+}
+
+// UncordonNode lifts the operator's cordon. A version above 0 is as in MoveNode.
+func (c *Client) UncordonNode(ctx context.Context, id, reason string, version int64) (rest.Node, error) {
+	return c.changeCordon(ctx, id, "uncordon", reason, version)
+}
+
+func (c *Client) changeCordon(ctx context.Context, id, verb, reason string, version int64) (rest.Node, error) {
+	in := call{method: http.MethodPost, path: route("v1", "admin", "nodes", id, verb), body: rest.ReasonRequest{Reason: reason}}
+	if version > 0 {
+		in.header = ifMatch(version)
+	}
+	var node rest.Node
+	err := c.do(ctx, in, &node)
+	return node, err
+}
+
+func ifMatch(version int64) map[string]string {
+	return map[string]string{"If-Match": strconv.Quote(strconv.FormatInt(version, 10))}
 }
 
 // RevokeNode takes a node's secret away and ends its session: it has left.

@@ -59,6 +59,7 @@ type Dispatch struct {
 	arrived uint64 // numbers jobs
 	serial  uint64 // numbers reports of what a node runs
 	rev     uint64
+	loaded  uint64 // the revision of the newest Load
 	resume  *resume
 }
 

@@ -48,7 +48,7 @@ func (d *Dispatch) inBatch(j *job, out *Effects) bool {
 
 // write brings the job's entry in the batch up to the job as it is.
 func (d *Dispatch) write(j *job, out *Effects) {
-	d.rev++
+	d.seenOf(j)
 	e := d.open(j, out)
 	if e.insert {
 		out.Inserts[e.at].Row = j.row

@@ -99,6 +99,7 @@ func (j *job) nodeOfPast(attempt int32) (string, bool) {
 func (d *Dispatch) hold(j *job, n *node) {
 	j.held, j.heldAt = n, len(n.jobs)
 	n.jobs = append(n.jobs, j)
+	d.seen(n)
 }
 
 // release gives back what the job holds, if anything.
@@ -113,6 +114,7 @@ func (d *Dispatch) release(j *job) {
 	n.jobs = n.jobs[:len(n.jobs)-1]
 	j.held = nil
 	d.index.Release(&n.slot, &j.spec.Demands)
+	d.seen(n)
 	d.free(n)
 }
 

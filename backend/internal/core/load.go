@@ -24,6 +24,7 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 	order := d.order
 	d.clear()
 	d.rev++
+	d.loaded = d.rev
 	d.shard = snap.Epoch
 	d.resume = &resume{at: now}
 	for i := range snap.Pools {

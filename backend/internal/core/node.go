@@ -12,6 +12,7 @@ import (
 // node is a node's record with what this process knows of it.
 type node struct {
 	rec  fleet.NodeRecord
+	rev  uint64        // of the newest change that can be seen
 	slot schedule.Node // its place in the index
 	live
 
@@ -24,9 +25,10 @@ type node struct {
 // live is what only the node's sessions tell: it outlives a Load.
 type live struct {
 	lease   lease.Lease
-	epoch   int64       // of the newest session
-	open    bool        // that session's connection stands
-	pending *HelloEvent // its hello, until the session is committed
+	epoch   int64             // of the newest session
+	report  *fleet.NodeReport // of the newest committed hello; nil: none since this process began
+	open    bool              // that session's connection stands
+	pending *HelloEvent       // its hello, until the session is committed
 
 	accepting     bool
 	acceptReason  string
@@ -84,7 +86,7 @@ func (d *Dispatch) newNode(rec fleet.NodeRecord) *node {
 
 // reindex puts the node where its record says.
 func (d *Dispatch) reindex(n *node) {
-	d.rev++
+	d.seen(n)
 	d.index.Put(&n.slot, n.rec.Pool, schedule.Attrs{
 		Role: n.rec.Role, Backend: n.rec.Backend, Region: n.rec.Region, Runners: n.rec.Runners,
 	}, n.rec.Capacity, n.blocks())
@@ -100,7 +102,7 @@ func (d *Dispatch) reblock(n *node) {
 	if blocks == n.slot.Blocks() {
 		return
 	}
-	d.rev++
+	d.seen(n)
 	d.index.Block(&n.slot, blocks)
 	if blocks == 0 {
 		d.free(n)
@@ -161,8 +163,8 @@ func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects) {
 	d.settle(now, out)
 }
 
-// RevokeNode forgets a node, after the store has: its session closes, its work
-// is orphaned.
+// RevokeNode takes a node's session and work away, after the store has taken its
+// secret: it has left.
 func (d *Dispatch) RevokeNode(now fleet.Time, id, reason string, out *Effects) {
 	n := d.nodes[id]
 	if n == nil {
@@ -174,9 +176,6 @@ func (d *Dispatch) RevokeNode(now fleet.Time, id, reason string, out *Effects) {
 	}
 	d.close(n, fleet.CodeForbidden, detail, out)
 	d.leave(now, n, out)
-	d.index.Remove(&n.slot)
-	d.order = slices.DeleteFunc(d.order, func(other *node) bool { return other == n })
-	delete(d.nodes, id)
 	d.settle(now, out)
 }
 
@@ -196,7 +195,7 @@ func (d *Dispatch) leave(now fleet.Time, n *node, out *Effects) {
 	d.reblock(n)
 	d.countOwner(n, n.rec.Owner)
 	d.loseAll(now, n, out)
-	d.rev++
+	d.seen(n)
 }
 
 // loseAll ends all attempts of a node, in the order in which their jobs would
@@ -228,7 +227,7 @@ func (d *Dispatch) leaseDue(now fleet.Time, t timer, out *Effects) {
 	}
 	n.timer = fleet.Never
 	if n.pending == nil && n.lease.On(lease.Silent, now, d.leases()) {
-		d.rev++
+		d.seen(n)
 		if n.lease.State == fleet.LeaseLost {
 			d.close(n, fleet.CodeUnavailable, CloseLost, out)
 			d.reblock(n)

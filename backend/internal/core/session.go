@@ -17,10 +17,10 @@ func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int
 	d.close(n, fleet.CodeConflict, CloseSuperseded, out)
 	n.epoch = max(n.epoch, n.rec.Epoch) + 1
 	n.open, n.pending = true, &ev
-	n.lease.Seen = now
+	n.lease.Seen, n.lease.Heard = now, now
 	n.spooled = ev.Spooled
 	d.reblock(n)
-	d.rev++
+	d.seen(n)
 	out.Sessions = append(out.Sessions, SessionWrite{Node: n.rec.ID, Epoch: n.epoch, Report: ev.Report})
 	d.settle(now, out)
 	return n.epoch
@@ -48,6 +48,7 @@ func (n *node) reported(epoch int64, r *fleet.NodeReport) {
 	n.rec.Epoch, n.rec.Left = epoch, false
 	n.rec.BootID, n.rec.Region, n.rec.Backend = r.BootID, r.Region, r.Backend
 	n.rec.Capacity, n.rec.Runners = r.Capacity, r.Runners
+	n.report = r
 }
 
 // Heartbeat renews the lease and compares what the node runs with what it
@@ -68,7 +69,7 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 	n.healthy, n.healthReasons = hb.Healthy, hb.HealthReasons
 	n.spooled = hb.Spooled
 	n.loadMilli, n.memoryMiB = hb.LoadMilli, hb.MemoryMiB
-	d.rev++
+	d.seen(n)
 	ack.Void = d.reconcile(now, n, hb.Running, hb.Spooled, false, nil, out)
 	for _, j := range n.jobs {
 		if j.cancelSent {
@@ -89,7 +90,7 @@ func (d *Dispatch) Alive(now fleet.Time, id string, epoch int64, out *Effects) {
 
 func (d *Dispatch) renew(now fleet.Time, n *node) {
 	if n.pending != nil {
-		n.lease.Seen = now
+		n.lease.Seen, n.lease.Heard = now, now
 		return
 	}
 	if n.lease.On(lease.Renewed, now, d.leases()) {
@@ -107,7 +108,7 @@ func (d *Dispatch) SessionClosed(now fleet.Time, id string, epoch int64, out *Ef
 	}
 	n.open, n.pending = false, nil
 	n.lease.On(lease.Broken, now, d.leases())
-	d.rev++
+	d.seen(n)
 	d.reblock(n)
 	d.watch(n)
 	d.settle(now, out)
@@ -120,7 +121,7 @@ func (d *Dispatch) Goodbye(now fleet.Time, id string, epoch int64, kind string, 
 	if n == nil || !n.speaks(epoch) {
 		return
 	}
-	d.rev++
+	d.seen(n)
 	if kind == GoodbyeLeft {
 		n.open, n.pending = false, nil
 		out.Sessions = append(out.Sessions, SessionWrite{Node: id, Epoch: epoch, Left: true})
@@ -192,7 +193,7 @@ func (d *Dispatch) claim(now fleet.Time, n *node, j *job, r *Running, hello bool
 // begun notes that the node has the attempt.
 func (d *Dispatch) begun(now fleet.Time, j *job, percent int32) {
 	if j.stage != stageStarted || j.percent != percent {
-		d.rev++
+		d.seenOf(j)
 	}
 	j.stage, j.percent = stageStarted, percent
 	if j.row.StartedAt == 0 {

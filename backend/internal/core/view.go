@@ -14,10 +14,7 @@ func (d *Dispatch) LiveJob(now fleet.Time, id ids.JobID) (JobView, bool) {
 	if j == nil {
 		return JobView{}, false
 	}
-	v := JobView{
-		ID: id, State: j.state(), Cause: j.row.Cause, Attempt: j.row.Attempt, Node: j.row.Node, Pool: j.row.Pool,
-		Fallback: j.row.Fallback, Percent: j.percent, StartedAt: j.row.StartedAt, Decision: j.row.Decision,
-	}
+	v := j.view()
 	if j.wait.Waiting() {
 		d.decide(now, d.routeOf(j.spec), &j.wait.Request, j.avoid)
 		v.Decision = d.kept()
@@ -56,9 +53,62 @@ func (d *Dispatch) Explain(now fleet.Time, id ids.JobID) (Explanation, bool) {
 	return e, true
 }
 
+// LiveJobState is LiveJob without deciding anew about a waiting job.
+func (d *Dispatch) LiveJobState(id ids.JobID) (JobView, bool) {
+	j := d.jobs[id]
+	if j == nil {
+		return JobView{}, false
+	}
+	return j.view(), true
+}
+
+func (j *job) view() JobView {
+	return JobView{
+		ID: j.spec.ID, State: j.state(), Cause: j.row.Cause, Attempt: j.row.Attempt, Node: j.row.Node, Pool: j.row.Pool,
+		Fallback: j.row.Fallback, Percent: j.percent, StartedAt: j.row.StartedAt, Decision: j.row.Decision,
+	}
+}
+
 // Fleet projects all nodes and pools as they are now.
 func (d *Dispatch) Fleet(now fleet.Time) *FleetView {
 	v := &FleetView{At: now, Rev: d.rev, Nodes: make([]NodeView, 0, len(d.order))}
+	for _, n := range d.order {
+		v.Nodes = append(v.Nodes, n.view())
+	}
+	v.Pools = d.poolViews()
+	return v
+}
+
+// Changed projects what is different from the fleet at revision since: nodes that
+// changed, and the pools with their sums when those are wanted.
+func (d *Dispatch) Changed(now fleet.Time, since uint64, pools bool) *Changes {
+	c := &Changes{At: now, Rev: d.rev, Whole: since < d.loaded}
+	for _, n := range d.order {
+		if c.Whole || n.rev > since {
+			c.Nodes = append(c.Nodes, n.view())
+		}
+	}
+	if pools {
+		c.Pools = d.poolViews()
+	}
+	return c
+}
+
+// seen notes a change of a node that can be seen.
+func (d *Dispatch) seen(n *node) {
+	d.rev++
+	n.rev = d.rev
+}
+
+// seenOf notes a change of a job that can be seen, also on the node that holds it.
+func (d *Dispatch) seenOf(j *job) {
+	d.rev++
+	if j.held != nil {
+		j.held.rev = d.rev
+	}
+}
+
+func (d *Dispatch) poolViews() []PoolView {
 	known := slices.Clone(d.poolIDs)
 	sums := make(map[string]*PoolView, len(known))
 	for _, id := range known {
@@ -71,19 +121,19 @@ func (d *Dispatch) Fleet(now fleet.Time) *FleetView {
 			known = append(known, id)
 		}
 		sums[id].count(n)
-		v.Nodes = append(v.Nodes, n.view())
 	}
 	slices.Sort(known)
-	for _, id := range known {
+	views := make([]PoolView, len(known))
+	for i, id := range known {
 		sums[id].Queued = d.queue.First(id)
-		v.Pools = append(v.Pools, *sums[id])
+		views[i] = *sums[id]
 	}
-	return v
+	return views
 }
 
 func (n *node) view() NodeView {
 	v := NodeView{
-		Record: n.rec, Lease: n.lease.State, LastSeen: n.lease.Seen, SessionOpen: n.open,
+		Record: n.rec, Lease: n.lease.State, Since: n.lease.Since(), Past: n.lease.Past, LastSeen: n.lease.Heard, SessionOpen: n.open, Report: n.report,
 		Accepting: n.accepting, AcceptReason: n.acceptReason, Healthy: n.healthy, HealthReasons: n.healthReasons,
 		Reasons: n.slot.Blocks().List(), Reserved: n.slot.Reserved(), Free: n.slot.Free(),
 		Spooled: n.spooled, LoadMilli: n.loadMilli, MemoryMiB: n.memoryMiB,

@@ -2,6 +2,7 @@ package core
 
 import (
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/lease"
 	"rockpool/shared/ids"
 )
 
@@ -23,7 +24,10 @@ type JobView struct {
 type NodeView struct {
 	Record        fleet.NodeRecord
 	Lease         fleet.LeaseState
-	LastSeen      fleet.Time // 0: never since this process began
+	Since         fleet.Time        // when the lease came into its state; 0: before this process began
+	Past          []lease.Change    // of the lease, newest last
+	LastSeen      fleet.Time        // its last frame; 0: none since this process began
+	Report        *fleet.NodeReport // of its newest hello; nil: none since this process began
 	SessionOpen   bool
 	Accepting     bool
 	AcceptReason  string // why it does not accept
@@ -65,6 +69,25 @@ type FleetView struct {
 	Pools []PoolView // by id
 	At    fleet.Time
 	Rev   uint64
+}
+
+// Changes is what became different of the fleet after a revision; nobody changes
+// it afterwards.
+type Changes struct {
+	Whole bool       // these are all nodes: memory was loaded anew
+	Nodes []NodeView // by id
+	Pools []PoolView // by id: all of them, where they were wanted
+	At    fleet.Time
+	Rev   uint64
+}
+
+// JobNews is a committed step of a job. Spec and SubmittedAt are set with a new
+// job alone.
+type JobNews struct {
+	Job         ids.JobID
+	Spec        *fleet.JobSpec
+	SubmittedAt fleet.Time
+	Row         JobRow
 }
 
 // NodeReasons is one node's part of an explanation: every reason that applies,

@@ -109,6 +109,7 @@ func (l *Loop) settle(b *batch, helpers *errgroup.Group, ctx context.Context) er
 		fn(o)
 	}
 	l.announceEnds(b, o)
+	l.news.keep(&b.effects, o.refused)
 	b.reset()
 	l.spare = b
 	if l.inDoubt {

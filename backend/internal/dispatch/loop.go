@@ -76,6 +76,7 @@ type Loop struct {
 	recalled  chan recallAnswer
 	ready     chan struct{} // closed after the first load
 	done      chan struct{} // closed when Run ends
+	news      news
 
 	// Owned by the goroutine of Run.
 	core      *core.Dispatch

@@ -47,7 +47,7 @@ func presentNode(credential string) (Presented, error) {
 	if sum, ok := ParseNodeSecret(credential); ok {
 		return Presented{Kind: KindNode, Secret: sum}, nil
 	}
-	if strings.HasPrefix(credential, tokenPrefix) || strings.HasPrefix(credential, setupPrefix) {
+	if strings.HasPrefix(credential, tokenPrefix) || strings.HasPrefix(credential, setupPrefix) || strings.HasPrefix(credential, consolePrefix) {
 		return Presented{}, refuse("an API token is for REST: the channel takes a node's own secret")
 	}
 	return Presented{}, refuse("a node secret is 43 characters of base64url")

@@ -21,6 +21,7 @@ const (
 	licensePrefix = "RPL-"
 	tokenPrefix   = "rp_"
 	setupPrefix   = "rps_"
+	consolePrefix = "rpc_"
 
 	licenseBytes = 20 // 160 bits: 32 characters without padding
 	licenseGroup = 4
@@ -45,6 +46,9 @@ func NewTokenSecret() Secret { return newSecret(tokenPrefix + randomText()) }
 
 // NewSetupToken makes the one-time secret that the first start prints.
 func NewSetupToken() Secret { return newSecret(setupPrefix + randomText()) }
+
+// NewConsoleSecret makes the secret of a console session, for a browser's cookie.
+func NewConsoleSecret() Secret { return newSecret(consolePrefix + randomText()) }
 
 // NewNodeSecret makes a node's secret as the agent makes its own.
 func NewNodeSecret() Secret { return newSecret(randomText()) }
@@ -72,6 +76,9 @@ func ParseTokenSecret(text string) (Sum, bool) { return parseRandom(text, tokenP
 
 // ParseSetupToken gives the sum of a well-formed setup token.
 func ParseSetupToken(text string) (Sum, bool) { return parseRandom(text, setupPrefix) }
+
+// ParseConsoleSecret gives the sum of a well-formed secret of a console session.
+func ParseConsoleSecret(text string) (Sum, bool) { return parseRandom(text, consolePrefix) }
 
 // ParseNodeSecret gives the sum of a well-formed node secret. A license code has
 // as many characters, all of them of the same alphabet, and is none.

@@ -11,8 +11,9 @@ type User struct {
 
 // UserRequest is the body of POST /v1/admin/users.
 type UserRequest struct {
-	Name  string   `json:"name"`
-	Roles []string `json:"roles,omitempty"` // ["user"]
+	Name     string   `json:"name"`
+	Roles    []string `json:"roles,omitempty"`    // ["user"]
+	Password string   `json:"password,omitempty"` // 12..128 bytes; absent: none
 }
 
 // RolesRequest is the body of PUT /v1/admin/users/{id}/roles.
@@ -45,16 +46,19 @@ type NewToken struct {
 	Secret string `json:"token"` // rp_…
 }
 
-// SetupRequest exchanges the one-time setup token for the first superadmin.
+// SetupRequest exchanges the one-time setup token for the first superadmin. With
+// a password that user signs in, without one there is an API token.
 type SetupRequest struct {
 	SetupToken string `json:"setupToken"`
-	Name       string `json:"name,omitempty"` // admin
+	Name       string `json:"name,omitempty"`     // admin
+	Password   string `json:"password,omitempty"` // 12..128 bytes
 }
 
-// SetupDone is the first superadmin and the API token, shown once.
+// SetupDone is the first superadmin and, unless a password was given, the API
+// token, shown once.
 type SetupDone struct {
-	User  User     `json:"user"`
-	Token NewToken `json:"token"`
+	User  User      `json:"user"`
+	Token *NewToken `json:"token,omitempty"`
 }
 
 // App is what work belongs to.

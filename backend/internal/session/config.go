@@ -19,6 +19,11 @@ type Config struct {
 	HelloTimeout time.Duration // from the upgrade, default 10 s
 	// AgentsPerSecond is the budget of upgrades with an agent's credential, default 2,000.
 	AgentsPerSecond int
+	// ConsolesPerSecond is the budget of upgrades with a console's cookie, default 50.
+	ConsolesPerSecond int
+	// RecheckEvery is how often an open console's session is looked up again, default 30 s.
+	RecheckEvery time.Duration
+	Version      string // of the server, told to consoles
 	// Conn bounds each connection: outbox, pings, writes.
 	Conn wsconn.Options
 	// Address is where a request comes from; the default is the peer itself. A
@@ -33,6 +38,8 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.OfferTimeout, 5*time.Second)
 	setDefault(&c.HelloTimeout, 10*time.Second)
 	setDefault(&c.AgentsPerSecond, 2000)
+	setDefault(&c.ConsolesPerSecond, 50)
+	setDefault(&c.RecheckEvery, 30*time.Second)
 	setDefault(&c.Conn.PingEvery, wsconn.PingEvery)
 	c.Conn.SendLimits = c.Limits
 	if c.Address == nil {

@@ -40,26 +40,38 @@ type Enroller interface {
 
 // Gateway serves GET /v1/channel. It outlives its requests: Close ends it.
 type Gateway struct {
-	hub    *Hub
-	loop   Dispatcher
-	desk   Enroller
-	agents *budget
+	hub      *Hub
+	loop     Dispatcher
+	desk     Enroller
+	door     ConsoleDoor
+	view     Watcher
+	agents   *budget
+	budget   *budget // of consoles
+	consoles consoles
 
 	ctx    context.Context // of what sessions ask the database; ends with Close
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
 	closing bool
-	open    map[*session]struct{} // from the upgrade to the end
-	running sync.WaitGroup        // requests and sessions
+	open    map[peer]struct{} // from the upgrade to the end
+	running sync.WaitGroup    // requests and sessions
+}
+
+// peer is one connection, of a node or a console.
+type peer interface {
+	end(code wire.CloseCode, reason string)
+	cut()
 }
 
 // NewGateway makes the endpoint over a hub.
-func NewGateway(hub *Hub, loop Dispatcher, desk Enroller) *Gateway {
+func NewGateway(hub *Hub, loop Dispatcher, desk Enroller, door ConsoleDoor, view Watcher) *Gateway {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Gateway{
-		hub: hub, loop: loop, desk: desk, agents: newBudget(hub.cfg.AgentsPerSecond, hub.cfg.Now),
-		ctx: ctx, cancel: cancel, open: map[*session]struct{}{},
+		hub: hub, loop: loop, desk: desk, door: door, view: view,
+		agents: newBudget(hub.cfg.AgentsPerSecond, hub.cfg.Now), budget: newBudget(hub.cfg.ConsolesPerSecond, hub.cfg.Now),
+		consoles: consoles{open: map[*console]struct{}{}},
+		ctx:      ctx, cancel: cancel, open: map[peer]struct{}{},
 	}
 }
 
@@ -73,6 +85,19 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer g.running.Done()
 	from := g.hub.cfg.Address(r)
+	switch there, err := g.door.Presented(r.Header); {
+	case !there:
+		g.serveAgent(w, r, from)
+	case err != nil:
+		g.refuse(w, r, err)
+	case len(r.Header.Values("Authorization")) > 0:
+		g.refuse(w, r, fleet.Errorf(fleet.CodeUnauthenticated, "show one credential: a node's secret or a console's cookie"))
+	default:
+		g.serveConsole(w, r, from)
+	}
+}
+
+func (g *Gateway) serveAgent(w http.ResponseWriter, r *http.Request, from netip.Addr) {
 	presented, err := enroll.Present(r.Header)
 	if err == nil {
 		err = g.desk.Admit(presented, from)
@@ -132,8 +157,8 @@ func (g *Gateway) begin() bool {
 	return true
 }
 
-// keep counts a session in; its request is counted still.
-func (g *Gateway) keep(s *session) bool {
+// keep counts a connection in; its request is counted still.
+func (g *Gateway) keep(s peer) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closing {
@@ -145,7 +170,7 @@ func (g *Gateway) keep(s *session) bool {
 	return true
 }
 
-func (g *Gateway) drop(s *session) {
+func (g *Gateway) drop(s peer) {
 	g.mu.Lock()
 	delete(g.open, s)
 	g.mu.Unlock()
@@ -168,18 +193,18 @@ func (g *Gateway) Close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	for _, s := range g.stop() {
-		s.conn.CloseNow()
+		s.cut()
 	}
 	return ctx.Err()
 }
 
-// stop gives the sessions that are open; from now on none joins them.
-func (g *Gateway) stop() []*session {
+// stop gives the connections that are open; from now on none joins them.
+func (g *Gateway) stop() []peer {
 	g.cancel()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closing = true
-	open := make([]*session, 0, len(g.open))
+	open := make([]peer, 0, len(g.open))
 	for s := range g.open {
 		open = append(open, s)
 	}

@@ -20,6 +20,8 @@ import (
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/enroll"
 	"rockpool/backend/internal/record"
+	"rockpool/backend/internal/view"
+	"rockpool/backend/internal/view/viewtest"
 	"rockpool/shared/ids"
 	"rockpool/shared/wire"
 	"rockpool/shared/wsconn"
@@ -189,6 +191,9 @@ type rig struct {
 	loop    *loop
 	hub     *Hub
 	gateway *Gateway
+	door    *door
+	stage   *viewtest.Stage
+	view    *view.View
 	url     string
 }
 
@@ -204,7 +209,11 @@ func newRig(t *testing.T, change func(*Config)) *rig {
 	r := &rig{t: t, hub: NewHub(cfg)}
 	r.store = &ledger{license: enroll.NewLicenseCode(), nodes: map[enroll.Sum]fleet.NodeRecord{}}
 	r.loop = &loop{hub: r.hub, change: make(chan struct{})}
-	r.gateway = NewGateway(r.hub, r.loop, enroll.NewDesk(r.store, r.loop, cfg.Logger, time.Now))
+	r.door = &door{users: map[enroll.Sum]ConsoleUser{}}
+	r.stage = viewtest.New()
+	r.view = view.New(view.Config{Source: r.stage, Store: r.stage})
+	r.show()
+	r.gateway = NewGateway(r.hub, r.loop, enroll.NewDesk(r.store, r.loop, cfg.Logger, time.Now), r.door, r.view)
 	r.serve(r.gateway)
 	return r
 }

@@ -65,6 +65,9 @@ func (s *session) end(code wire.CloseCode, reason string) {
 	})
 }
 
+// cut ends the connection at once.
+func (s *session) cut() { s.conn.CloseNow() }
+
 // hello waits for the first message and opens the session with it; what came
 // behind it in the same frame is taken too. It reports whether the session goes on.
 func (s *session) hello(credential *enroll.Credential) bool {

@@ -15,7 +15,7 @@ import (
 
 func TestUsers(t *testing.T) {
 	db := storetest.New(t)
-	made, err := db.CreateUser(ctx, storetest.Actor, record.User{Name: "ada", Roles: []string{"user", "operator", "user"}})
+	made, err := db.CreateUser(ctx, storetest.Actor, record.User{Name: "ada", Roles: []string{"user", "operator", "user"}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,9 +29,9 @@ func TestUsers(t *testing.T) {
 	if read, err := db.User(ctx, made.ID); err != nil || !reflect.DeepEqual(read, made) {
 		t.Fatalf("read %+v, %v; made %+v", read, err, made)
 	}
-	_, err = db.CreateUser(ctx, storetest.Actor, record.User{Name: "ada"})
+	_, err = db.CreateUser(ctx, storetest.Actor, record.User{Name: "ada"}, "")
 	wantCode(t, err, fleet.CodeConflict)
-	_, err = db.CreateUser(ctx, storetest.Actor, record.User{Name: "bob", Roles: []string{"emperor"}})
+	_, err = db.CreateUser(ctx, storetest.Actor, record.User{Name: "bob", Roles: []string{"emperor"}}, "")
 	wantCode(t, err, fleet.CodeBadRequest)
 	_, err = db.User(ctx, made.ID+1000)
 	wantCode(t, err, fleet.CodeNotFound)
@@ -125,7 +125,7 @@ func TestSetupToken(t *testing.T) {
 	db := storetest.New(t)
 	setup := storetest.Sum()
 	redeem := func(name string) (record.User, error) {
-		user, token, err := db.RedeemSetupToken(ctx, storetest.Actor, setup, name, record.Token{Name: "first"}, storetest.Sum())
+		user, token, err := db.RedeemSetupToken(ctx, storetest.Actor, setup, name, "", record.Token{Name: "first"}, storetest.Sum())
 		if err == nil && token.User != user.ID {
 			t.Errorf("the token is of user %d, not %d", token.User, user.ID)
 		}

@@ -114,12 +114,12 @@ func TestAuditIsGapless(t *testing.T) {
 		group.Go(func() error {
 			for j := range 10 {
 				if j == 3 { // a name that is there: rolled back
-					if _, err := db.CreateUser(ctx, storetest.Actor, record.User{Name: fmt.Sprintf("racer %d 0", i)}); err == nil {
+					if _, err := db.CreateUser(ctx, storetest.Actor, record.User{Name: fmt.Sprintf("racer %d 0", i)}, ""); err == nil {
 						return fmt.Errorf("a name was taken twice")
 					}
 					continue
 				}
-				if _, err := db.CreateUser(ctx, storetest.Actor, record.User{Name: fmt.Sprintf("racer %d %d", i, j)}); err != nil {
+				if _, err := db.CreateUser(ctx, storetest.Actor, record.User{Name: fmt.Sprintf("racer %d %d", i, j)}, ""); err != nil {
 					return err
 				}
 			}

@@ -151,9 +151,10 @@ func (db *DB) SetSetupToken(ctx context.Context, sum [32]byte, expires time.Time
 	})
 }
 
-// RedeemSetupToken makes a superadmin with a first token, and uses the setup
-// token up. A token that is used, expired or unknown is unauthenticated.
-func (db *DB) RedeemSetupToken(ctx context.Context, actor record.Actor, sum [32]byte, userName string,
+// RedeemSetupToken makes a superadmin and uses the setup token up. With a password
+// hash the superadmin signs in by that; without one there is a first token. A
+// setup token that is used, expired or unknown is unauthenticated.
+func (db *DB) RedeemSetupToken(ctx context.Context, actor record.Actor, sum [32]byte, userName, passwordHash string,
 	token record.Token, tokenSum [32]byte) (record.User, record.Token, error) {
 	var user record.User
 	var made record.Token
@@ -163,12 +164,15 @@ func (db *DB) RedeemSetupToken(ctx context.Context, actor record.Actor, sum [32]
 		if err := oneRow(res, err, refused); err != nil {
 			return err
 		}
-		if user, err = createUser(ctx, tx, record.User{Name: userName, Roles: []string{roleSuperadmin}}); err != nil {
+		if user, err = createUser(ctx, tx, record.User{Name: userName, Roles: []string{roleSuperadmin}}, passwordHash); err != nil {
 			return err
 		}
 		entry := change{action: "user_created", object: userObject(user.ID), after: userState(user), reason: "setup token"}
 		if err := audit(ctx, tx, actor, entry); err != nil {
 			return err
+		}
+		if passwordHash != "" {
+			return nil
 		}
 		token.User = user.ID
 		made, err = createToken(ctx, tx, actor, token, tokenSum)

@@ -67,11 +67,11 @@ func (db *DB) Users(ctx context.Context, page record.Page) ([]record.User, error
 }
 
 // CreateUser makes an account and its pool, pool-<id>. A name that is there is a
-// conflict.
-func (db *DB) CreateUser(ctx context.Context, actor record.Actor, user record.User) (record.User, error) {
+// conflict. An empty password hash leaves the account without a password.
+func (db *DB) CreateUser(ctx context.Context, actor record.Actor, user record.User, passwordHash string) (record.User, error) {
 	var made record.User
 	err := db.inTx(ctx, "create user "+user.Name, func(ctx context.Context, tx bun.Tx) (err error) {
-		made, err = createUser(ctx, tx, user)
+		made, err = createUser(ctx, tx, user, passwordHash)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (db *DB) CreateUser(ctx context.Context, actor record.Actor, user record.Us
 	return made, err
 }
 
-func createUser(ctx context.Context, tx bun.Tx, user record.User) (record.User, error) {
+func createUser(ctx context.Context, tx bun.Tx, user record.User, passwordHash string) (record.User, error) {
 	row := userRow{Name: user.Name, Disabled: user.Disabled}
 	if _, err := tx.NewInsert().Model(&row).Column("name", "disabled").Returning("id, created_at").Exec(ctx); err != nil {
 		return record.User{}, err
@@ -91,6 +91,11 @@ func createUser(ctx context.Context, tx bun.Tx, user record.User) (record.User, 
 	}
 	if err := replaceRoles(ctx, tx, row.ID, user.Roles); err != nil {
 		return record.User{}, err
+	}
+	if passwordHash != "" {
+		if err := putPassword(ctx, tx, row.ID, passwordHash); err != nil {
+			return record.User{}, err
+		}
 	}
 	return userByID(ctx, tx, row.ID)
 }
@@ -107,7 +112,8 @@ func replaceRoles(ctx context.Context, tx bun.Tx, user int64, roles []string) er
 	return nil
 }
 
-// SetUserRoles replaces a user's fleet-wide roles. Taking the role from the last
+// SetUserRoles replaces a user's fleet-wide roles, and ends the user's console
+// sessions: who has other rights signs in anew. Taking the role from the last
 // superadmin is a conflict.
 func (db *DB) SetUserRoles(ctx context.Context, actor record.Actor, id int64, roles []string, reason string) (record.User, error) {
 	return db.changeUser(ctx, actor, id, "user_roles_set", reason, func(ctx context.Context, tx bun.Tx, _ record.User) (bool, error) {
@@ -146,6 +152,9 @@ func (db *DB) changeUser(ctx context.Context, actor record.Actor, id int64, acti
 			return fleet.Errorf(fleet.CodeConflict, "this is the last superadmin: make another one first")
 		}
 		if after, err = userByID(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := endConsoleSessions(ctx, tx, id); err != nil {
 			return err
 		}
 		return audit(ctx, tx, actor, change{action: action, object: userObject(id), before: userState(before), after: userState(after), reason: reason})

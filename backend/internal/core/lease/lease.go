@@ -20,6 +20,26 @@ type Times struct {
 type Lease struct {
 	State fleet.LeaseState
 	Seen  fleet.Time // the last frame, or when a grace began
+	Heard fleet.Time // the last frame alone; 0: none yet
+	Past  []Change   // the newest MaxPast changes of the state, newest last
+}
+
+// Change is one change of a lease's state.
+type Change struct {
+	State fleet.LeaseState
+	Event Event
+	At    fleet.Time
+}
+
+// MaxPast is how many changes a lease remembers.
+const MaxPast = 50
+
+// Since is when the lease came into its state; 0: before this process began.
+func (l *Lease) Since() fleet.Time {
+	if len(l.Past) == 0 {
+		return 0
+	}
+	return l.Past[len(l.Past)-1].At
 }
 
 // Event is what can happen to a lease.
@@ -44,9 +64,9 @@ func (l *Lease) On(event Event, now fleet.Time, times Times) bool {
 	was := l.State
 	switch event {
 	case Opened:
-		l.State, l.Seen = fleet.LeaseReady, now
+		l.State, l.Seen, l.Heard = fleet.LeaseReady, now, now
 	case Renewed:
-		l.Seen = now
+		l.Seen, l.Heard = now, now
 		if was == fleet.LeaseSuspect {
 			l.State = fleet.LeaseReady
 		}
@@ -66,8 +86,27 @@ func (l *Lease) On(event Event, now fleet.Time, times Times) bool {
 	case Silent:
 		l.silent(now, times)
 	}
-	return l.State != was
+	if l.State == was {
+		return false
+	}
+	l.remember(Change{State: l.State, Event: event, At: now})
+	return true
 }
+
+// remember keeps the newest changes in a list of its own: others may still read
+// the one before.
+func (l *Lease) remember(c Change) {
+	from := max(0, len(l.Past)+1-MaxPast)
+	past := make([]Change, 0, len(l.Past)-from+1)
+	l.Past = append(append(past, l.Past[from:]...), c)
+}
+
+// words are the events as a timeline names them.
+var words = [...]string{
+	Opened: "hello", Renewed: "heartbeat", Broken: "disconnected", Granted: "restart", Excused: "restart", Left: "left", Silent: "silence",
+}
+
+func (e Event) String() string { return words[e] }
 
 func (l *Lease) silent(now fleet.Time, times Times) {
 	if now < l.Due(times) {

@@ -1,0 +1,268 @@
+package view
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"rockpool/backend/internal/core"
+	"rockpool/shared/ids"
+	"rockpool/shared/wire"
+)
+
+// Subscriber takes the deltas of its topics; it must not wait. Deltas begin right
+// behind the snapshot that the subscription came with.
+type Subscriber interface {
+	// Delta leads to revision rev of the topic.
+	Delta(topic string, rev int64, e wire.Encoded)
+}
+
+// feed is one topic as all who have its key see it.
+type feed struct {
+	key    key
+	rev    int64
+	ids    map[string]struct{} // of the rows that were sent
+	dirty  map[string]struct{} // to be sent, at the feed's next quarter of a second
+	urgent bool                // some of them with the next tick
+	jobs   *jobs               // of topics of jobs; nil while the database is asked
+	early  []core.JobNews      // steps that were committed meanwhile
+	ready  chan struct{}       // closed when the rows are there, or never will be
+	failed error               // why not
+	users  int                 // subscriptions, also those that wait for ready
+	subs   map[Subscriber]struct{}
+}
+
+func newFeed(k key) *feed {
+	return &feed{
+		key: k, rev: 1, ids: map[string]struct{}{}, dirty: map[string]struct{}{},
+		ready: make(chan struct{}), subs: map[Subscriber]struct{}{},
+	}
+}
+
+// loaded reports a feed whose rows are there.
+func (f *feed) loaded() bool {
+	select {
+	case <-f.ready:
+		return f.failed == nil
+	default:
+		return false
+	}
+}
+
+// mark notes changed rows.
+func (f *feed) mark(list []changed) {
+	for _, c := range list {
+		f.dirty[c.id] = struct{}{}
+		f.urgent = f.urgent || c.urgent
+	}
+}
+
+// markNodes marks changed nodes; in one node's topic that one.
+func (f *feed) markNodes(list []changed) {
+	only := f.key.node()
+	for _, c := range list {
+		if only == "" || only == c.id {
+			f.dirty[c.id] = struct{}{}
+			f.urgent = f.urgent || c.urgent
+		}
+	}
+}
+
+// markSums marks pools whose sums changed. A user sees other pools when nodes
+// were moved: then all are looked at.
+func (f *feed) markSums(pools, all []string, nodes []changed) {
+	moved := f.key.owner != 0 && slices.ContainsFunc(nodes, func(c changed) bool { return c.urgent })
+	switch {
+	case moved:
+		f.markAll(all)
+	case len(pools) == 0:
+	case f.key.topic == wire.TopicFleet:
+		f.markAll(all)
+	default:
+		f.markAll(pools)
+	}
+}
+
+func (f *feed) markAll(ids []string) {
+	for _, id := range ids {
+		f.dirty[id] = struct{}{}
+	}
+}
+
+// rows are the rows of one topic; one of the lists is in use.
+type rows struct {
+	fleet []wire.FleetRow
+	pools []wire.PoolRow
+	nodes []wire.NodeRow
+	jobs  []wire.JobRow
+}
+
+func (r *rows) len() int { return len(r.fleet) + len(r.pools) + len(r.nodes) + len(r.jobs) }
+
+// slice gives the rows from..to.
+func (r *rows) slice(from, to int) rows {
+	switch {
+	case r.fleet != nil:
+		return rows{fleet: r.fleet[from:to]}
+	case r.pools != nil:
+		return rows{pools: r.pools[from:to]}
+	case r.nodes != nil:
+		return rows{nodes: r.nodes[from:to]}
+	}
+	return rows{jobs: r.jobs[from:to]}
+}
+
+// collect makes the rows of those ids that the feed has; the others are gone.
+func (v *View) collect(f *feed, wanted []string) (all rows, gone []string) {
+	now := v.cfg.Now()
+	sees := v.state.poolsSeenBy(f.key.owner)
+	for _, id := range wanted {
+		if !v.row(&all, f, id, sees, now) {
+			gone = append(gone, id)
+		}
+	}
+	return all, gone
+}
+
+// row adds one row; false: the feed does not have it.
+func (v *View) row(all *rows, f *feed, id string, sees func(string) bool, now time.Time) bool {
+	switch {
+	case f.key.topic == wire.TopicFleet:
+		all.fleet = append(all.fleet, fleetRow(v.state.pools, sees))
+		return true
+	case f.key.topic == wire.TopicPools:
+		for i := range v.state.pools {
+			if p := &v.state.pools[i]; p.Pool.ID == id && sees(id) {
+				all.pools = append(all.pools, poolRow(p, v.state.spark[id]))
+				return true
+			}
+		}
+		return false
+	case f.key.ofJobs():
+		return f.jobRow(all, id)
+	}
+	return v.nodeRow(all, f, id, now)
+}
+
+func (f *feed) jobRow(all *rows, id string) bool {
+	job, err := ids.ParseJobID(id)
+	j := f.jobs.of[job]
+	if err != nil || j == nil {
+		return false
+	}
+	row := j.row
+	if !f.jobs.only.IsZero() {
+		row.Waits = j.waits
+	}
+	all.jobs = append(all.jobs, row)
+	return true
+}
+
+func (v *View) nodeRow(all *rows, f *feed, id string, now time.Time) bool {
+	n := v.state.nodes[id]
+	if n == nil || !f.key.sees(n.view.Record.Owner) || !f.key.passes(n) {
+		return false
+	}
+	row := NodeOf(&n.view, v.state.kept[id], now, v.cfg.Source.Now())
+	if f.key.node() != "" {
+		row.Timeline = timelineOf(&n.view, v.cfg.Source.WallAt)
+	}
+	all.nodes = append(all.nodes, row)
+	return true
+}
+
+// allIDs lists what may be among the feed's rows, in the order of a snapshot.
+func (v *View) allIDs(f *feed) []string {
+	switch {
+	case f.key.topic == wire.TopicFleet:
+		return []string{wire.TopicFleet}
+	case f.key.topic == wire.TopicPools:
+		list := make([]string, len(v.state.pools))
+		for i := range v.state.pools {
+			list[i] = v.state.pools[i].Pool.ID
+		}
+		return list
+	case f.key.ofJobs():
+		return f.jobs.ids()
+	case f.key.node() != "":
+		return []string{f.key.node()}
+	}
+	return slices.Sorted(maps.Keys(v.state.nodes))
+}
+
+// flush sends the marked rows to all who are subscribed.
+func (v *View) flush(f *feed) {
+	marked := slices.Sorted(maps.Keys(f.dirty))
+	clear(f.dirty)
+	f.urgent = false
+	changed, gone := v.collect(f, marked)
+	gone = slices.DeleteFunc(gone, func(id string) bool {
+		_, sent := f.ids[id]
+		delete(f.ids, id)
+		return !sent
+	})
+	f.remember(&changed)
+	for from := 0; from < changed.len(); {
+		from += v.send(f, changed.slice(from, changed.len()), nil)
+	}
+	for part := range slices.Chunk(gone, deltaDeletes) {
+		v.send(f, rows{}, part)
+	}
+}
+
+// remember notes which rows the console has.
+func (f *feed) remember(r *rows) {
+	for i := range r.fleet {
+		f.ids[r.fleet[i].ID] = struct{}{}
+	}
+	for i := range r.pools {
+		f.ids[r.pools[i].ID] = struct{}{}
+	}
+	for i := range r.nodes {
+		f.ids[r.nodes[i].ID] = struct{}{}
+	}
+	for i := range r.jobs {
+		f.ids[r.jobs[i].ID] = struct{}{}
+	}
+}
+
+// Bounds of one delta and of one part of a snapshot, in rows.
+const (
+	deltaRows    = 200
+	deltaDeletes = 2000
+	partRows     = 500
+)
+
+// send encodes one delta, of as many of the rows as fit, and says how many it took.
+func (v *View) send(f *feed, list rows, gone []string) (taken int) {
+	e, taken, err := encodeFitting(list, deltaRows, func(part rows) wire.Body {
+		return wire.Delta{
+			Topic: f.key.topic, Prev: f.rev, Rev: f.rev + 1,
+			Fleet: part.fleet, Pools: part.pools, Nodes: part.nodes, Jobs: part.jobs, Deletes: gone,
+		}
+	})
+	if err != nil {
+		v.cfg.Log.Error("a row can't be sent", "topic", f.key.topic, "error", err)
+		return taken
+	}
+	f.rev++
+	for s := range f.subs {
+		s.Delta(f.key.topic, f.rev, e)
+	}
+	return taken
+}
+
+// encodeFitting encodes the first rows, at most limit and half as many again and
+// again until they fit into a frame. Of an error taken is 1: that row never fits.
+func encodeFitting(list rows, limit int, body func(part rows) wire.Body) (e wire.Encoded, taken int, err error) {
+	taken = min(list.len(), limit)
+	for {
+		e, err = wire.Encode(wire.DefaultLimits(), wire.Msg(body(list.slice(0, taken))))
+		var big *wire.TooBig
+		if !errors.As(err, &big) || taken <= 1 {
+			return e, taken, err
+		}
+		taken /= 2
+	}
+}

@@ -1,0 +1,94 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+	"rockpool/shared/ids"
+)
+
+// newestJobs is how many jobs the topic has.
+const newestJobs = 200
+
+// jobs are those of one topic: the newest ones, or a single one.
+type jobs struct {
+	of   map[ids.JobID]*jobState
+	only ids.JobID // the topic is this job's; zero: the newest ones
+}
+
+func newJobs(only ids.JobID, rows []record.Job) *jobs {
+	set := &jobs{of: make(map[ids.JobID]*jobState, len(rows)), only: only}
+	for i := range rows {
+		set.of[rows[i].Spec.ID] = jobOf(&rows[i])
+	}
+	return set
+}
+
+// take brings in one committed step and says which rows it changed.
+func (s *jobs) take(news *core.JobNews, sees func(owner int64) bool, wall func(fleet.Time) time.Time) []changed {
+	j := s.of[news.Job]
+	if j == nil {
+		if news.Spec == nil || !s.only.IsZero() || !sees(news.Spec.Owner) {
+			return nil
+		}
+		j = &jobState{owner: news.Spec.Owner, slots: news.Spec.Demands.Slots, row: specRow(news.Spec, wall(news.SubmittedAt))}
+		s.of[news.Job] = j
+	}
+	j.commit(&news.Row, wall)
+	return append(s.trim(), changed{news.Job.String(), !j.open})
+}
+
+// trim forgets the oldest beyond what the topic has.
+func (s *jobs) trim() (gone []changed) {
+	for len(s.of) > newestJobs {
+		var oldest ids.JobID
+		for id := range s.of {
+			if oldest.IsZero() || id.Compare(oldest) < 0 {
+				oldest = id
+			}
+		}
+		delete(s.of, oldest)
+		gone = append(gone, changed{oldest.String(), false})
+	}
+	return gone
+}
+
+// open lists the jobs that memory may know more of.
+func (s *jobs) open() (list []ids.JobID) {
+	for id, j := range s.of {
+		if j.open {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// live brings in what memory has of open jobs and says which rows it changed.
+func (s *jobs) live(views map[ids.JobID]core.JobView, wall func(fleet.Time) time.Time) (list []changed) {
+	for id, j := range s.of {
+		v, open := views[id]
+		if !open {
+			continue
+		}
+		before, waits := j.row, j.waits
+		j.live(&v, wall)
+		if j.row != before || !s.only.IsZero() && j.waits != waits {
+			list = append(list, changed{id.String(), false})
+		}
+	}
+	return list
+}
+
+// ids lists the rows, the newest first.
+func (s *jobs) ids() []string {
+	list := make([]string, 0, len(s.of))
+	for id := range s.of {
+		list = append(list, id.String())
+	}
+	slices.SortFunc(list, func(a, b string) int { return strings.Compare(b, a) })
+	return list
+}

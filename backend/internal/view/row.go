@@ -1,0 +1,159 @@
+package view
+
+import (
+	"strconv"
+	"time"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+	"rockpool/shared/wire"
+)
+
+// NodeOf is a node as people see it: live is what memory has, kept what the
+// database had (the newest report and when the node was last seen before this
+// process began); either may be nil, not both. Ages are those at now, which the
+// core calls at.
+func NodeOf(live *core.NodeView, kept *record.Node, now time.Time, at fleet.Time) wire.NodeRow {
+	var row wire.NodeRow
+	if kept != nil {
+		fillRecord(&row, &kept.NodeRecord)
+		fillReport(&row, &fleet.NodeReport{
+			AgentVersion: kept.AgentVersion, OS: kept.OS, Arch: kept.Arch, MachineID: kept.MachineID,
+			Endpoints: kept.Endpoints, Labels: kept.Labels, RemoteAddr: kept.RemoteAddr,
+		})
+		row.Lease = restingLease(&kept.NodeRecord).String()
+		row.Since, row.LastSeen = -1, age(kept.LastSeen, now)
+	}
+	if live == nil {
+		return row
+	}
+	fillRecord(&row, &live.Record)
+	if live.Report != nil {
+		fillReport(&row, live.Report)
+	}
+	fillLive(&row, live)
+	row.Since = coreAge(live.Since, at, -1)
+	row.LastSeen = coreAge(live.LastSeen, at, row.LastSeen)
+	return row
+}
+
+// restingLease is that of a node which memory does not know.
+func restingLease(r *fleet.NodeRecord) fleet.LeaseState {
+	if r.Left {
+		return fleet.LeaseLeft
+	}
+	return fleet.LeaseNew
+}
+
+func fillRecord(row *wire.NodeRow, r *fleet.NodeRecord) {
+	row.ID, row.Pool, row.Owner, row.Role, row.Region = r.ID, r.Pool, userText(r.Owner), r.Role, r.Region
+	row.SlotsTotal, row.Backend, row.Runners = r.Capacity.Slots, r.Backend, r.Runners
+	row.Epoch, row.Version = r.Epoch, r.Version
+	row.Holds = convert(r.Holds, func(h fleet.Hold) wire.RowHold {
+		return wire.RowHold{Kind: string(h.Kind), Owner: h.Owner, Actor: h.Actor, Reason: h.Reason}
+	})
+}
+
+func fillReport(row *wire.NodeRow, r *fleet.NodeReport) {
+	row.AgentVersion, row.OS, row.Arch, row.MachineID, row.Address = r.AgentVersion, r.OS, r.Arch, r.MachineID, r.RemoteAddr
+	row.Endpoints = convert(r.Endpoints, func(l fleet.Label) wire.Pair { return wire.Pair(l) })
+	row.Labels = convert(r.Labels, func(l fleet.Label) wire.Pair { return wire.Pair(l) })
+}
+
+func fillLive(row *wire.NodeRow, live *core.NodeView) {
+	row.Lease = live.Lease.String()
+	row.Accepting, row.AcceptReason = live.Accepting, live.AcceptReason
+	row.Healthy, row.HealthReasons = live.Healthy, live.HealthReasons
+	row.SlotsUsed = live.Reserved.Slots
+	row.LoadMilli, row.MemoryMiB, row.Spooled = live.LoadMilli, live.MemoryMiB, live.Spooled
+	row.Running = convert(live.Running, func(r core.Running) wire.RunningWork {
+		return wire.RunningWork{Job: r.Job.String(), Attempt: int64(r.Attempt), Phase: phases[r.Phase], Percent: int64(r.Percent)}
+	})
+}
+
+var phases = map[core.Phase]wire.Phase{
+	core.PhaseAccepted: wire.PhaseAccepted, core.PhaseRunning: wire.PhaseRunning, core.PhaseStopping: wire.PhaseStopping,
+}
+
+// timelineOf is the lease's past; wall gives the wall time of a moment of the core.
+func timelineOf(live *core.NodeView, wall func(fleet.Time) time.Time) []wire.LeaseChange {
+	list := make([]wire.LeaseChange, len(live.Past))
+	for i, c := range live.Past {
+		list[i] = wire.LeaseChange{State: c.State.String(), Cause: c.Event.String(), At: wall(c.At).UnixMilli()}
+	}
+	return list
+}
+
+func poolRow(p *core.PoolView, spark []int64) wire.PoolRow {
+	return wire.PoolRow{
+		ID: p.Pool.ID, Name: p.Pool.Name, Kind: string(p.Pool.Kind), State: string(p.Pool.State), Nodes: countsOf(p),
+		SlotsTotal: p.SlotsTotal, SlotsFree: p.SlotsFree, SlotsOutOfUse: p.OutOfUse,
+		Queued: p.Queued, Running: p.Running, Spark: spark,
+	}
+}
+
+func countsOf(p *core.PoolView) wire.NodeCounts {
+	return wire.NodeCounts{
+		Ready: int64(p.Ready), Suspect: int64(p.Suspect), Lost: int64(p.Lost), Left: int64(p.Left), New: int64(p.New),
+		Held: int64(p.Held), Unhealthy: int64(p.Unhealthy),
+	}
+}
+
+// fleetRow adds up the pools that are seen.
+func fleetRow(pools []core.PoolView, sees func(pool string) bool) wire.FleetRow {
+	row := wire.FleetRow{ID: wire.TopicFleet}
+	for i := range pools {
+		p := &pools[i]
+		if !sees(p.Pool.ID) {
+			continue
+		}
+		n := countsOf(p)
+		row.Nodes.Ready += n.Ready
+		row.Nodes.Suspect += n.Suspect
+		row.Nodes.Lost += n.Lost
+		row.Nodes.Left += n.Left
+		row.Nodes.New += n.New
+		row.Nodes.Held += n.Held
+		row.Nodes.Unhealthy += n.Unhealthy
+		row.SlotsTotal += p.SlotsTotal
+		row.SlotsFree += p.SlotsFree
+		row.SlotsOutOfUse += p.OutOfUse
+		row.Queued += p.Queued
+		row.Running += p.Running
+	}
+	return row
+}
+
+// age is in milliseconds; -1: never.
+func age(t *time.Time, now time.Time) int64 {
+	if t == nil {
+		return -1
+	}
+	return max(0, now.Sub(*t).Milliseconds())
+}
+
+func coreAge(t, now fleet.Time, never int64) int64 {
+	if t == 0 {
+		return never
+	}
+	return max(0, int64(now-t))
+}
+
+func userText(id int64) string {
+	if id == 0 {
+		return ""
+	}
+	return strconv.FormatInt(id, 10)
+}
+
+func convert[From, To any](list []From, item func(From) To) []To {
+	if len(list) == 0 {
+		return nil
+	}
+	all := make([]To, len(list))
+	for i := range list {
+		all[i] = item(list[i])
+	}
+	return all
+}

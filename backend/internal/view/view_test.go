@@ -1,0 +1,386 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+	"rockpool/backend/internal/view/viewtest"
+	"rockpool/shared/wire"
+)
+
+// desk is a subscriber that keeps a model of its topics: what a console holds.
+type desk struct {
+	t       *testing.T
+	mu      sync.Mutex
+	rev     map[string]int64
+	nodes   map[string]wire.NodeRow
+	pools   map[string]wire.PoolRow
+	fleet   wire.FleetRow
+	jobs    map[string]wire.JobRow
+	deltas  []wire.Delta
+	at      []time.Time
+	encoded []wire.Encoded
+	ends    map[string]int // terminal states seen of each job
+}
+
+func newDesk(t *testing.T) *desk {
+	return &desk{
+		t: t, rev: map[string]int64{}, nodes: map[string]wire.NodeRow{}, pools: map[string]wire.PoolRow{}, jobs: map[string]wire.JobRow{},
+		ends: map[string]int{},
+	}
+}
+
+// decode reads one encoded message back.
+func decode[T any, P interface {
+	*T
+	wire.Body
+	Validate() error
+}](t *testing.T, e wire.Encoded) T {
+	t.Helper()
+	frame, _ := wire.Join(nil, wire.DefaultLimits(), []wire.Encoded{e})
+	messages, err := wire.DecodeFrame(frame, wire.DefaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := wire.Decode[T, P](messages[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// Delta implements Subscriber. A delta whose prev is not held is a fault.
+func (d *desk) Delta(topic string, rev int64, e wire.Encoded) {
+	delta := decode[wire.Delta](d.t, e)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if delta.Topic != topic || delta.Rev != rev || delta.Prev != d.rev[topic] {
+		d.t.Errorf("a delta of %s leads from %d to %d (told %d), held is %d", topic, delta.Prev, delta.Rev, rev, d.rev[topic])
+	}
+	d.rev[topic] = delta.Rev
+	d.deltas, d.at, d.encoded = append(d.deltas, delta), append(d.at, time.Now()), append(d.encoded, e)
+	d.keep(delta.Fleet, delta.Pools, delta.Nodes, delta.Jobs)
+	for _, id := range delta.Deletes {
+		delete(d.nodes, id)
+		delete(d.pools, id)
+		delete(d.jobs, id)
+	}
+}
+
+func (d *desk) keep(totals []wire.FleetRow, pools []wire.PoolRow, nodes []wire.NodeRow, jobs []wire.JobRow) {
+	for _, r := range totals {
+		d.fleet = r
+	}
+	for _, r := range pools {
+		d.pools[r.ID] = r
+	}
+	for _, r := range nodes {
+		d.nodes[r.ID] = r
+	}
+	for _, r := range jobs {
+		if state, _ := fleet.ParseJobState(r.State); state.Terminal() && d.jobs[r.ID].State != r.State {
+			d.ends[r.ID]++
+		}
+		d.jobs[r.ID] = r
+	}
+}
+
+// subscribe reads the whole snapshot and gives the number of its parts.
+func (d *desk) subscribe(v *View, who Viewer, topic string, filter wire.Filter) (*Subscription, int) {
+	d.t.Helper()
+	sub, snapshot, err := v.Subscribe(context.Background(), &who, topic, filter, d)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for parts := 1; ; parts++ {
+		e, last, err := snapshot.Next()
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		part := decode[wire.Snapshot](d.t, e)
+		if part.Last != last || part.Part != int64(parts-1) || part.Rev != snapshot.Rev() {
+			d.t.Fatalf("part %d: %+v", parts, part)
+		}
+		d.mu.Lock()
+		d.keep(part.Fleet, part.Pools, part.Nodes, part.Jobs)
+		d.rev[topic] = part.Rev
+		d.mu.Unlock()
+		if last {
+			return sub, parts
+		}
+	}
+}
+
+func (d *desk) seen() []wire.Delta {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.deltas)
+}
+
+var (
+	everybody = Viewer{User: 1, Nodes: ScopeAll, Pools: ScopeAll, Jobs: ScopeAll}
+	ann       = Viewer{User: 7, Nodes: ScopeOwn, Pools: ScopeOwn, Jobs: ScopeOwn}
+)
+
+// bubble runs a test with a view over a stage, in a time of its own.
+func bubble(t *testing.T, test func(t *testing.T, stage *viewtest.Stage, v *View)) {
+	synctest.Test(t, func(t *testing.T) {
+		stage := viewtest.New()
+		v := New(Config{Source: stage, Store: stage})
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- v.Run(ctx) }()
+		synctest.Wait()
+		test(t, stage, v)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func TestView_UrgentFieldsGoOutAtOnceTheRestFourTimesASecond(t *testing.T) {
+	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
+		stage.Put(viewtest.Node("a", 7), viewtest.Node("b", 7))
+		d := newDesk(t)
+		sub, _ := d.subscribe(v, everybody, wire.TopicNodes, wire.Filter{})
+		defer sub.End()
+		pass(time.Second)
+		for range 100 { // a change each 10 ms for a second
+			stage.Change("a", func(n *core.NodeView) { n.LoadMilli++ })
+			pass(10 * time.Millisecond)
+		}
+		if n := len(d.seen()); n < 3 || n > 5 {
+			t.Errorf("%d deltas of 100 changes in a second, want 4", n)
+		}
+		pass(time.Second)
+		for name, change := range map[string]func(n *core.NodeView){
+			"lease": func(n *core.NodeView) { n.Lease = fleet.LeaseSuspect },
+			"pool":  func(n *core.NodeView) { n.Record.Pool = fleet.PoolUnassigned },
+			"holds": func(n *core.NodeView) { n.Record.Holds = []fleet.Hold{{Kind: fleet.HoldCordon, Owner: "operator"}} },
+		} {
+			before := len(d.seen())
+			stage.Change("b", change)
+			pass(tick + time.Millisecond)
+			if len(d.seen()) != before+1 {
+				t.Errorf("%s: %d deltas after one tick", name, len(d.seen())-before)
+			}
+		}
+		if row := d.nodes["b"]; row.Lease != "suspect" || row.Pool != "unassigned" || len(row.Holds) != 1 {
+			t.Errorf("b is %+v", row)
+		}
+	})
+}
+
+func TestView_CostsNothingWithoutConsoles(t *testing.T) {
+	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
+		before := stage.Looks()
+		pass(time.Minute)
+		if n := stage.Looks() - before; n > 6 {
+			t.Errorf("%d looks in a minute without a console", n)
+		}
+		d := newDesk(t)
+		sub, _ := d.subscribe(v, everybody, wire.TopicJobs, wire.Filter{})
+		if !stage.Watching() {
+			t.Error("jobs are subscribed, and their steps not wanted")
+		}
+		sub.End()
+		if stage.Watching() {
+			t.Error("nobody is there, and jobs' steps are still wanted")
+		}
+		before = stage.Looks()
+		pass(time.Minute)
+		if n := stage.Looks() - before; n > 7 {
+			t.Errorf("%d looks in a minute after the last console", n)
+		}
+	})
+}
+
+func TestView_SnapshotComesInPartsAndDeltasFollow(t *testing.T) {
+	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
+		const many = 1200
+		var nodes []core.NodeView
+		for i := range many {
+			nodes = append(nodes, viewtest.Node(fmt.Sprintf("n%04d", i), 7))
+		}
+		stage.Put(nodes...)
+		d, e := newDesk(t), newDesk(t)
+		sub, parts := d.subscribe(v, everybody, wire.TopicNodes, wire.Filter{})
+		defer sub.End()
+		if parts < 3 || len(d.nodes) != many {
+			t.Errorf("%d rows in %d parts", len(d.nodes), parts)
+		}
+		other, _ := e.subscribe(v, Viewer{User: 2, Nodes: ScopeAll}, wire.TopicNodes, wire.Filter{})
+		defer other.End()
+		for i := range nodes {
+			stage.Change(nodes[i].Record.ID, func(n *core.NodeView) { n.Spooled = int64(i) })
+		}
+		pass(time.Second)
+		for i := range nodes {
+			if d.nodes[nodes[i].Record.ID].Spooled != int64(i) {
+				t.Fatalf("row %d is %+v", i, d.nodes[nodes[i].Record.ID])
+			}
+		}
+		if len(d.encoded) != len(e.encoded) || len(d.encoded) == 0 {
+			t.Errorf("%d deltas for one, %d for the other", len(d.encoded), len(e.encoded))
+		}
+		if allocs := len(v.feeds); allocs != 1 {
+			t.Errorf("%d feeds for two consoles that see the same", allocs)
+		}
+	})
+}
+
+func TestView_FiltersFollowTheRows(t *testing.T) {
+	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
+		stage.Put(viewtest.Node("a", 7), viewtest.Node("b", 7), viewtest.Node("c", 8))
+		d := newDesk(t)
+		sub, _ := d.subscribe(v, everybody, wire.TopicNodes, wire.Filter{Pool: "pool-7", State: "ready"})
+		defer sub.End()
+		if len(d.nodes) != 2 {
+			t.Errorf("%d rows pass", len(d.nodes))
+		}
+		stage.Change("a", func(n *core.NodeView) { n.Lease = fleet.LeaseLost })
+		stage.Change("c", func(n *core.NodeView) { n.Record.Pool = "pool-7" })
+		pass(time.Second)
+		if _, there := d.nodes["a"]; there || len(d.nodes) != 2 {
+			t.Errorf("rows are %v", d.nodes)
+		}
+	})
+}
+
+func TestView_UsersSeeTheirOwn(t *testing.T) {
+	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
+		stage.Put(viewtest.Node("hers", 7), viewtest.Node("his", 8))
+		stage.PutJob(record.Job{Spec: fleet.JobSpec{ID: viewtest.JobID(1), App: "hers", Owner: 7}})
+		stage.PutJob(record.Job{Spec: fleet.JobSpec{ID: viewtest.JobID(2), App: "his", Owner: 8}})
+		d := newDesk(t)
+		for _, topic := range []string{wire.TopicNodes, wire.TopicPools, wire.TopicJobs, wire.TopicFleet} {
+			sub, _ := d.subscribe(v, ann, topic, wire.Filter{})
+			defer sub.End()
+		}
+		if len(d.nodes) != 1 || len(d.jobs) != 1 || d.pools["pool-8"].ID != "" || d.pools["pool-7"].ID == "" || d.fleet.SlotsTotal != 4 {
+			t.Errorf("ann sees %v, %v, %v, %v", d.nodes, d.jobs, d.pools, d.fleet)
+		}
+		for _, topic := range []string{wire.TopicNode + "his", wire.TopicNode + "nobody", wire.TopicJob + viewtest.JobID(2).String()} {
+			_, _, err := v.Subscribe(t.Context(), &ann, topic, wire.Filter{}, d)
+			if known, ok := err.(*fleet.Error); !ok || known.Code != fleet.CodeNotFound {
+				t.Errorf("%s: %v", topic, err)
+			}
+		}
+		_, _, err := v.Subscribe(t.Context(), &Viewer{User: 9}, wire.TopicNodes, wire.Filter{}, d)
+		if known, ok := err.(*fleet.Error); !ok || known.Code != fleet.CodeForbidden {
+			t.Errorf("without a right: %v", err)
+		}
+		stage.Change("his", func(n *core.NodeView) { n.Lease = fleet.LeaseLost })
+		stage.Commit(core.JobNews{Job: viewtest.JobID(3), Spec: &fleet.JobSpec{ID: viewtest.JobID(3), Owner: 8}})
+		pass(time.Second)
+		if len(d.nodes) != 1 || len(d.jobs) != 1 {
+			t.Errorf("what is his reached ann: %v, %v", d.nodes, d.jobs)
+		}
+		// A node that she gives away is gone from her page.
+		stage.Change("hers", func(n *core.NodeView) { n.Record.Owner = 8 })
+		pass(time.Second)
+		if len(d.nodes) != 0 {
+			t.Errorf("she still sees %v", d.nodes)
+		}
+	})
+}
+
+func TestInv_I21_EveryJobEndsOnceForEachConsole(t *testing.T) {
+	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
+		const many = 60
+		d := newDesk(t)
+		sub, _ := d.subscribe(v, everybody, wire.TopicJobs, wire.Filter{})
+		defer sub.End()
+		for i := 1; i <= many; i++ {
+			id := viewtest.JobID(i)
+			stage.Commit(core.JobNews{Job: id, Spec: &fleet.JobSpec{ID: id, App: "cam", Owner: 7}, Row: core.JobRow{State: fleet.JobOffered, Attempt: 1, Node: "a"}})
+			stage.Live(core.JobView{ID: id, State: fleet.JobRunning, Attempt: 1, Node: "a", Percent: int32(i)})
+			pass(30 * time.Millisecond)
+			if i%2 == 0 { // memory knows of the end before the database has it
+				stage.Live(core.JobView{ID: id, State: fleet.JobSucceeded, Attempt: 1, Node: "a"})
+				pass(300 * time.Millisecond)
+			}
+			stage.Commit(core.JobNews{Job: id, Row: core.JobRow{State: fleet.JobSucceeded, Attempt: 1, Node: "a", EndedAt: stage.Now()}})
+			pass(tick + time.Millisecond)
+			if d.jobs[id.String()].State != "succeeded" {
+				t.Fatalf("job %d is %s a tick after its end", i, d.jobs[id.String()].State)
+			}
+		}
+		for id, ends := range d.ends {
+			if ends != 1 {
+				t.Errorf("%s ended %d times", id, ends)
+			}
+		}
+		if len(d.ends) != many {
+			t.Errorf("%d ends of %d jobs", len(d.ends), many)
+		}
+	})
+}
+
+func TestView_JobsAreTheNewest(t *testing.T) {
+	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
+		d := newDesk(t)
+		sub, _ := d.subscribe(v, everybody, wire.TopicJobs, wire.Filter{})
+		defer sub.End()
+		for i := 1; i <= newestJobs+50; i++ {
+			id := viewtest.JobID(i)
+			stage.Commit(core.JobNews{Job: id, Spec: &fleet.JobSpec{ID: id, App: "cam", Owner: 7}})
+		}
+		pass(time.Second)
+		_, oldest := d.jobs[viewtest.JobID(50).String()]
+		_, newest := d.jobs[viewtest.JobID(newestJobs+50).String()]
+		if len(d.jobs) != newestJobs || oldest || !newest {
+			t.Errorf("%d jobs, the 50th: %v, the newest: %v", len(d.jobs), oldest, newest)
+		}
+	})
+}
+
+func TestView_SparklinesHaveTenMinutes(t *testing.T) {
+	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
+		stage.Put(viewtest.Node("a", 7))
+		d := newDesk(t)
+		sub, _ := d.subscribe(v, everybody, wire.TopicPools, wire.Filter{})
+		defer sub.End()
+		pass(25 * time.Second)
+		if spark := d.pools["pool-7"].Spark; len(spark) < 2 || spark[len(spark)-1] != 4 {
+			t.Errorf("the sparkline is %v", spark)
+		}
+		quiet := len(d.seen())
+		pass(5 * time.Second)
+		if len(d.seen()) != quiet && len(d.seen()) > quiet+1 {
+			t.Errorf("%d deltas of pools that did not change", len(d.seen())-quiet)
+		}
+		pass(20 * time.Minute)
+		if spark := d.pools["pool-7"].Spark; len(spark) != sparkTicks {
+			t.Errorf("%d points", len(spark))
+		}
+	})
+}
+
+func TestView_OneNodesTopicHasItsTimeline(t *testing.T) {
+	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
+		stage.Put(viewtest.Node("a", 7), viewtest.Node("b", 7))
+		d := newDesk(t)
+		sub, _ := d.subscribe(v, everybody, wire.TopicNode+"a", wire.Filter{})
+		defer sub.End()
+		stage.Change("b", func(n *core.NodeView) { n.Lease = fleet.LeaseLost })
+		pass(time.Second)
+		if len(d.nodes) != 1 || len(d.seen()) != 0 {
+			t.Errorf("rows %v after %d deltas", d.nodes, len(d.seen()))
+		}
+	})
+}

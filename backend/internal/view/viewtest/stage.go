@@ -1,0 +1,236 @@
+// Package viewtest holds a fleet made by hand, for tests of what shows it.
+package viewtest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+	"rockpool/shared/ids"
+)
+
+// Stage stands in for dispatch loop and store: it is a view.Source and a
+// view.Store. Its methods may be called from any goroutine.
+type Stage struct {
+	begin time.Time
+
+	mu       sync.Mutex
+	rev      uint64
+	nodes    map[string]node
+	queued   map[string]int64
+	jobs     map[ids.JobID]record.Job
+	live     map[ids.JobID]core.JobView
+	news     []core.JobNews
+	watching bool
+	looks    int
+}
+
+type node struct {
+	view core.NodeView
+	rev  uint64
+}
+
+// New makes an empty fleet with the built-in pools.
+func New() *Stage {
+	return &Stage{
+		begin: time.Now().Add(-time.Hour), rev: 1, nodes: map[string]node{}, queued: map[string]int64{},
+		jobs: map[ids.JobID]record.Job{}, live: map[ids.JobID]core.JobView{},
+	}
+}
+
+// Node is a ready node of an owner with four slots.
+func Node(id string, owner int64) core.NodeView {
+	return core.NodeView{
+		Record: fleet.NodeRecord{ID: id, Owner: owner, Pool: fleet.OwnerPool(owner), Role: "edge", Capacity: fleet.Vector{Slots: 4}, Version: 1},
+		Lease:  fleet.LeaseReady, Since: 1, LastSeen: 1, SessionOpen: true, Accepting: true, Healthy: true, Free: fleet.Vector{Slots: 4},
+	}
+}
+
+// Put adds or changes nodes, all under one revision.
+func (s *Stage) Put(views ...core.NodeView) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rev++
+	for _, v := range views {
+		s.nodes[v.Record.ID] = node{v, s.rev}
+	}
+}
+
+// Change changes one node.
+func (s *Stage) Change(id string, change func(v *core.NodeView)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rev++
+	n := s.nodes[id]
+	change(&n.view)
+	n.rev = s.rev
+	s.nodes[id] = n
+}
+
+// PutJob keeps a row as the database has it.
+func (s *Stage) PutJob(j record.Job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.jobs[j.Spec.ID] = j
+}
+
+// Live sets what memory has of a job.
+func (s *Stage) Live(v core.JobView) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live[v.ID] = v
+}
+
+// Commit tells of a committed step, if somebody watches.
+func (s *Stage) Commit(news core.JobNews) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if news.Row.State.Terminal() {
+		delete(s.live, news.Job)
+	}
+	if s.watching {
+		s.news = append(s.news, news)
+	}
+}
+
+// Looks is how often the view asked for changes; Watching whether it wants steps.
+func (s *Stage) Looks() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.looks
+}
+
+// Watching reports whether committed steps are wanted.
+func (s *Stage) Watching() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.watching
+}
+
+// Changed implements view.Source.
+func (s *Stage) Changed(_ context.Context, since uint64, pools bool) (*core.Changes, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looks++
+	c := &core.Changes{Rev: s.rev, At: s.now(), Whole: since == 0}
+	for _, id := range slices.Sorted(maps.Keys(s.nodes)) {
+		if n := s.nodes[id]; n.rev > since {
+			c.Nodes = append(c.Nodes, n.view)
+		}
+	}
+	if pools {
+		c.Pools = s.pools()
+	}
+	return c, nil
+}
+
+func (s *Stage) pools() []core.PoolView {
+	sums := map[string]*core.PoolView{}
+	pool := func(id string) *core.PoolView {
+		if sums[id] == nil {
+			sums[id] = &core.PoolView{Pool: fleet.Pool{ID: id, Name: id, Kind: fleet.KindNamed, State: fleet.PoolActive}}
+		}
+		return sums[id]
+	}
+	pool(fleet.PoolDefault)
+	pool(fleet.PoolUnassigned)
+	for _, n := range s.nodes {
+		p := pool(n.view.Record.Pool)
+		p.Nodes++
+		if n.view.Lease == fleet.LeaseReady {
+			p.Ready++
+		}
+		p.SlotsTotal += n.view.Record.Capacity.Slots
+		p.SlotsFree += n.view.Free.Slots
+	}
+	views := make([]core.PoolView, 0, len(sums))
+	for _, id := range slices.Sorted(maps.Keys(sums)) {
+		views = append(views, *sums[id])
+	}
+	return views
+}
+
+// JobStates implements view.Source.
+func (s *Stage) JobStates(_ context.Context, wanted []ids.JobID) (map[ids.JobID]core.JobView, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := map[ids.JobID]core.JobView{}
+	for _, id := range wanted {
+		if v, ok := s.live[id]; ok {
+			found[id] = v
+		}
+	}
+	return found, nil
+}
+
+// LiveJobs implements view.Source.
+func (s *Stage) LiveJobs(ctx context.Context, wanted []ids.JobID) (map[ids.JobID]core.JobView, error) {
+	return s.JobStates(ctx, wanted)
+}
+
+// WatchJobs implements view.Source.
+func (s *Stage) WatchJobs(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watching = on
+}
+
+// JobNews implements view.Source.
+func (s *Stage) JobNews() []core.JobNews {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.news
+	s.news = nil
+	return list
+}
+
+// Now implements view.Source.
+func (s *Stage) Now() fleet.Time { return s.now() }
+
+func (s *Stage) now() fleet.Time { return fleet.Time(time.Since(s.begin).Milliseconds()) }
+
+// WallAt implements view.Source.
+func (s *Stage) WallAt(t fleet.Time) time.Time {
+	return s.begin.Add(time.Duration(t) * time.Millisecond)
+}
+
+// Nodes implements view.Store: the database had none.
+func (s *Stage) Nodes(context.Context, *int64, record.Page) ([]record.Node, error) { return nil, nil }
+
+// Jobs implements view.Store.
+func (s *Stage) Jobs(_ context.Context, f record.JobFilter, p record.Page) ([]record.Job, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []record.Job
+	for _, j := range s.jobs {
+		if f.Owner == nil || *f.Owner == j.Spec.Owner {
+			list = append(list, j)
+		}
+	}
+	slices.SortFunc(list, func(a, b record.Job) int { return b.Spec.ID.Compare(a.Spec.ID) })
+	return list[:min(len(list), p.Limit)], nil
+}
+
+// Job implements view.Store.
+func (s *Stage) Job(_ context.Context, id ids.JobID, owner *int64) (record.Job, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j, ok := s.jobs[id]; ok && (owner == nil || *owner == j.Spec.Owner) {
+		return j, nil
+	}
+	return record.Job{}, fleet.Errorf(fleet.CodeNotFound, "job does not exist")
+}
+
+// JobID is the n-th id in their order.
+func JobID(n int) ids.JobID {
+	digits := strconv.Itoa(n)
+	id, _ := ids.ParseJobID("0199c0de-0000-7000-8000-" + strings.Repeat("0", 12-len(digits)) + digits)
+	return id
+}
