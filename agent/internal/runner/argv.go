@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -22,7 +21,7 @@ func (s *Spec) check(p wire.Payload) error {
 // run implements task: it starts the program, watches it, ends what is left of it
 // and judges what it left.
 func (s *Spec) run(a *attempt, r *wire.Result) error {
-	out, err := newOutput(filepath.Join(a.dir, "log"), int64(s.LogLimit))
+	out, err := newOutput(filepath.Join(a.dir, "log"), int64(s.LogLimit), s.Success.without)
 	if err != nil {
 		return failed(causeStartFailed, err.Error())
 	}
@@ -129,13 +128,8 @@ func (s *Spec) judge(e ended, out *output) error {
 	case !slices.Contains(s.Success.Exit, e.code):
 		return failed(causeExitCode, strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", e.code, lastLines(out.last())), ": "))
 	}
-	if s.Success.without == nil {
-		return nil
-	}
-	for line := range bytes.Lines(out.last()) {
-		if s.Success.without.Match(line) {
-			return failed(causeOutputMissing, "the log says: "+lastLines(line))
-		}
+	if line := out.refused(); line != "" {
+		return failed(causeOutputMissing, "the log says: "+wire.CleanText(line, 500))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"sync"
 
@@ -25,14 +26,20 @@ type output struct {
 	head  []byte
 	tail  []byte // ring of the last bytes behind the head
 	mark  int    // oldest byte of the ring, once it is full
+	watch *watch // nil: nothing is looked for
 }
 
-func newOutput(path string, limit int64) (*output, error) {
+// newOutput keeps a log at path; its lines are held against refused unless nil.
+func newOutput(path string, limit int64, refused *regexp.Regexp) (*output, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the job's log: %w", err)
 	}
-	return &output{file: f, room: limit}, nil
+	o := &output{file: f, room: limit}
+	if refused != nil {
+		o.watch = &watch{refused: refused}
+	}
+	return o, nil
 }
 
 // Write never fails: a full disk costs the log, not the job.
@@ -41,6 +48,9 @@ func (o *output) Write(p []byte) (int, error) {
 	defer o.mu.Unlock()
 	o.total += int64(len(p))
 	o.keepOnDisk(p)
+	if o.watch != nil {
+		o.watch.read(p)
+	}
 	rest := p
 	if free := logEnd - len(o.head); free > 0 {
 		n := min(free, len(rest))
@@ -94,6 +104,19 @@ func (o *output) last() []byte {
 	defer o.mu.Unlock()
 	all := append(slices.Clone(o.head), o.unrolled()...)
 	return all[max(0, len(all)-logEnd):]
+}
+
+// refused is the first line that must not be there; empty: there is none.
+func (o *output) refused() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.watch == nil {
+		return ""
+	}
+	if o.watch.found == "" {
+		o.watch.over() // the last line may have no end
+	}
+	return o.watch.found
 }
 
 // unrolled is the ring in its order.

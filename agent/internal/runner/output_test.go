@@ -107,12 +107,21 @@ func TestPattern_MakesADocumentOfTheLog(t *testing.T) {
 }
 
 func TestSuccess_IsNoneOverALogThatSaysOtherwise(t *testing.T) {
-	spec := sh(`echo x > clip; echo '[mkv] [error] file ended early' >&2; echo '[info] frame=3'`)
-	spec.Success.Without = `\[(error|fatal)\]`
-	r := newRig(t, spec, nil)
-	got := r.run(wire.Payload{})
-	if got.Status != wire.ResultFailed || got.Reason != causeOutputMissing || got.Detail != "the log says: [mkv] [error] file ended early" || r.sink.tries != 0 {
-		t.Errorf("%s %s %q", got.Status, got.Reason, got.Detail)
+	const flood = `head -c 100000 /dev/zero | tr '\0' x; echo; `
+	for name, script := range map[string]string{
+		"at the end":          `printf '[mkv] [error] file ended early'`,
+		"before more":         `echo '[mkv] [error] file ended early' >&2; echo '[info] frame=3'; echo '[fatal] later'`,
+		"in what is not kept": flood + `echo '[mkv] [error] file ended early'; ` + flood,
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := sh(`echo x > clip; ` + script)
+			spec.Success.Without = `\[(error|fatal)\]`
+			r := newRig(t, spec, nil)
+			got := r.run(wire.Payload{})
+			if got.Status != wire.ResultFailed || got.Reason != causeOutputMissing || got.Detail != "the log says: [mkv] [error] file ended early" || r.sink.tries != 0 {
+				t.Errorf("%s %s %q", got.Status, got.Reason, got.Detail)
+			}
+		})
 	}
 }
 

@@ -51,7 +51,7 @@ type Result struct {
 type Success struct {
 	Exit    []int    `toml:"exit"`
 	Outputs []string `toml:"outputs"`
-	Without string   `toml:"without"` // regular expression, for the last 32 KiB of the log
+	Without string   `toml:"without"` // regular expression that no line of stdout and stderr may match
 
 	without *regexp.Regexp
 }
