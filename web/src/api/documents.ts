@@ -13,6 +13,7 @@ export interface User {
 export interface UserRequest {
   name: string;
   roles?: string[]; // ["user"]
+  password?: string; // 12..128 bytes; absent: none
 }
 
 /** RolesRequest is the body of PUT /v1/admin/users/{id}/roles. */
@@ -44,16 +45,17 @@ export interface NewToken extends Token {
   token: string; // rp_…
 }
 
-/** SetupRequest exchanges the one-time setup token for the first superadmin. */
+/** SetupRequest exchanges the one-time setup token for the first superadmin. With a password that user signs in, without one there is an API token. */
 export interface SetupRequest {
   setupToken: string;
   name?: string; // admin
+  password?: string; // 12..128 bytes
 }
 
-/** SetupDone is the first superadmin and the API token, shown once. */
+/** SetupDone is the first superadmin and, unless a password was given, the API token, shown once. */
 export interface SetupDone {
   user: User;
-  token: NewToken;
+  token?: NewToken;
 }
 
 /** App is what work belongs to. */
@@ -371,6 +373,30 @@ export interface ItemProblem {
   index: number; // from 0
   code: string;
   detail: string;
+}
+
+/** SessionRequest is the body of POST /v1/session: signing in. */
+export interface SessionRequest {
+  name: string;
+  password: string;
+}
+
+/** Session is who is signed in. */
+export interface Session {
+  user: User;
+  roles: string[];
+}
+
+/** PasswordChange is the body of PUT /v1/session/password. */
+export interface PasswordChange {
+  current: string;
+  password: string; // 12..128 bytes
+}
+
+/** PasswordRequest is the body of PUT /v1/admin/users/{id}/password. */
+export interface PasswordRequest {
+  password: string; // 12..128 bytes
+  reason?: string;
 }
 
 /** Artifact is a stored file, addressed by its content. */

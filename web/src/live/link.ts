@@ -1,5 +1,5 @@
-import type { Bodies, WelcomeConsole } from "../wire/messages";
 import { channelPath, decodeFrame, encodeFrame, type Message, read, subprotocol } from "../wire/frame";
+import type { Bodies, WelcomeConsole } from "../wire/messages";
 
 /**
  * The console's connection. It is kept up for as long as the console is open:
@@ -157,8 +157,10 @@ export class Link {
     const now = Date.now();
     const times = this.state.welcome?.times;
     if (!this.socket) return;
-    if (!this.state.live && !times && now - this.dialedAt > firstWordWithin) return this.socket.close();
-    if (!times) return;
+    if (!times) {
+      if (now - this.dialedAt > firstWordWithin) this.socket.close();
+      return;
+    }
     const silence = now - Math.max(this.state.heardAt, this.dialedAt);
     if (this.askedAt === 0 && silence > times.tick_ms * silentTicks) this.ask();
     if (this.askedAt !== 0 && now - this.askedAt > answerWithin) this.tryNow();

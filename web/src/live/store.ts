@@ -28,7 +28,7 @@ export interface View<Row> {
   byId: ReadonlyMap<string, Live<Row>>;
 }
 
-const nothing: View<never> = { phase: "loading", rows: [], byId: new Map() };
+const nothing: View<AnyRow> = { phase: "loading", rows: [], byId: new Map() };
 
 class Topic {
   rows = new Map<string, AnyRow>();

@@ -171,8 +171,7 @@ class Scanner {
   private sized(kind: Kind, at: number, width: number): Head {
     const body = at + 1 + width;
     if (body > this.bytes.length) throw new Fault("the frame ends inside a value", at);
-    const length =
-      width === 1 ? this.view.getUint8(at + 1) : width === 2 ? this.view.getUint16(at + 1) : this.view.getUint32(at + 1);
+    const length = width === 1 ? this.view.getUint8(at + 1) : width === 2 ? this.view.getUint16(at + 1) : this.view.getUint32(at + 1);
     return { kind, body, length };
   }
 }

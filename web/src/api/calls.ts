@@ -1,0 +1,51 @@
+import { request } from "./client";
+import type {
+  Attempt,
+  Decision,
+  Explanation,
+  Job,
+  JobLog,
+  JobRequest,
+  LicenseRequest,
+  List,
+  Moved,
+  NewLicense,
+  Node,
+  Session,
+  SetupDone,
+  SetupRequest,
+} from "./documents";
+
+/** The calls of REST that the console makes, one function each. */
+
+const at = encodeURIComponent;
+
+export const getSession = () => request<Session>("GET", "/v1/session");
+export const signIn = (name: string, password: string) => request<Session>("POST", "/v1/session", { body: { name, password } });
+export const signOut = () => request<void>("DELETE", "/v1/session");
+export const setUp = (body: SetupRequest) => request<SetupDone>("POST", "/v1/setup", { body });
+
+export const createLicense = (body: LicenseRequest) => request<NewLicense>("POST", "/v1/admin/licenses", { body });
+
+export const cordon = (node: string, reason: string) => request<Node>("POST", `/v1/admin/nodes/${at(node)}/cordon`, { body: { reason } });
+export const uncordon = (node: string, reason: string) => request<Node>("POST", `/v1/admin/nodes/${at(node)}/uncordon`, { body: { reason } });
+/** Moves a node as it was at that version; a newer one is refused. */
+export const moveNode = (node: string, pool: string, reason: string, version: number) =>
+  request<Moved>("PUT", `/v1/admin/nodes/${at(node)}/pool`, { body: { pool, reason }, ifMatch: version });
+
+export const submitJob = (body: JobRequest) => request<Job>("POST", "/v1/jobs", { body });
+export const getJob = (id: string) => request<Job>("GET", `/v1/jobs/${at(id)}`);
+export const cancelJob = (id: string) => request<Job>("POST", `/v1/jobs/${at(id)}/cancel`, { body: {} });
+export const getAttempts = (id: string) => request<List<Attempt>>("GET", `/v1/jobs/${at(id)}/attempts`);
+export const getDecision = (id: string) => request<Decision>("GET", `/v1/jobs/${at(id)}/decision`);
+export const getExplanation = (id: string) => request<Explanation>("GET", `/v1/jobs/${at(id)}/explain`);
+export const getLog = (id: string) => request<JobLog>("GET", `/v1/jobs/${at(id)}/log`);
+
+/** One page of all jobs, the newest first. */
+export function listJobs(query: { app?: string; state?: string; node?: string; pageToken?: string }) {
+  const search = new URLSearchParams({ pageSize: "100" });
+  for (const [key, value] of Object.entries(query)) if (value) search.set(key, value);
+  return request<List<Job>>("GET", `/v1/jobs?${search}`);
+}
+
+export const artifactPath = (digest: string) => `/v1/artifacts/${at(digest)}`;

@@ -1,0 +1,91 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { loadSession } from "./session";
+import { RootFailure, RootFrame, Unknown } from "./shell/Root";
+import { Shell } from "./shell/Shell";
+
+/** The pages and their addresses. What can be shared by a link stands in it: filters, sort and view. */
+
+const root = createRootRoute({ component: RootFrame, errorComponent: RootFailure, notFoundComponent: Unknown });
+
+const setup = createRoute({
+  getParentRoute: () => root,
+  path: "/setup",
+  component: lazyRouteComponent(() => import("./routes/Setup"), "Setup"),
+});
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: (s: Record<string, unknown>): { to?: string } => (typeof s.to === "string" ? { to: s.to } : {}),
+  component: lazyRouteComponent(() => import("./routes/SignIn"), "SignIn"),
+});
+
+/** Everything that needs a session. */
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: "inside",
+  beforeLoad: async ({ location }) => {
+    if (!(await loadSession())) {
+      throw redirect({ to: "/sign-in", search: location.href === "/" ? {} : { to: location.href } });
+    }
+  },
+  component: Shell,
+});
+
+/** A text parameter of the address, or nothing. */
+function text<K extends string>(s: Record<string, unknown>, key: K): { [P in K]?: string } {
+  const value = s[key];
+  return typeof value === "string" && value !== "" ? ({ [key]: value } as { [P in K]?: string }) : {};
+}
+
+const fleet = createRoute({
+  getParentRoute: () => inside,
+  path: "/",
+  validateSearch: (s: Record<string, unknown>): { q?: string; view?: "table"; add?: boolean } => ({
+    ...text(s, "q"),
+    ...(s.view === "table" ? { view: "table" as const } : {}),
+    ...(s.add ? { add: true } : {}),
+  }),
+  component: lazyRouteComponent(() => import("./routes/Fleet"), "Fleet"),
+});
+
+const nodes = createRoute({
+  getParentRoute: () => inside,
+  path: "/nodes",
+  validateSearch: (s: Record<string, unknown>): { q?: string; sort?: string } => ({
+    ...text(s, "q"),
+    ...text(s, "sort"),
+  }),
+  component: lazyRouteComponent(() => import("./routes/Nodes"), "Nodes"),
+});
+
+const node = createRoute({
+  getParentRoute: () => inside,
+  path: "/nodes/$id",
+  component: lazyRouteComponent(() => import("./routes/Node"), "Node"),
+});
+
+const jobs = createRoute({
+  getParentRoute: () => inside,
+  path: "/jobs",
+  validateSearch: (s: Record<string, unknown>): { q?: string } => text(s, "q"),
+  component: lazyRouteComponent(() => import("./routes/Jobs"), "Jobs"),
+});
+
+const job = createRoute({
+  getParentRoute: () => inside,
+  path: "/jobs/$id",
+  component: lazyRouteComponent(() => import("./routes/Job"), "Job"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([setup, signIn, inside.addChildren([fleet, nodes, node, jobs, job])]),
+  defaultPreload: "intent",
+  scrollRestoration: false,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

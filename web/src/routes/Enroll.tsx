@@ -1,0 +1,118 @@
+import { useMutation } from "@tanstack/react-query";
+import { createLicense } from "../api/calls";
+import { useStale } from "../live/live";
+import type { Live } from "../live/store";
+import { useSession } from "../session";
+import { Columns } from "../shell/Page";
+import { Button, Copy } from "../ui/controls";
+import { Sheet } from "../ui/floating";
+import { Glyph } from "../ui/Glyph";
+import { Icon } from "../ui/Icon";
+import { Failed, Panel } from "../ui/Panel";
+import type { PoolRow } from "../wire/messages";
+import styles from "./enroll.module.css";
+import { kindWords, sum } from "./pool";
+
+/** How a node joins: a license code, one command, the first heartbeat. */
+
+const join = `rockpool-agent --server-url ${location.origin}`;
+const ask = "read -rs ROCKPOOL_AGENT_LICENSE && export ROCKPOOL_AGENT_LICENSE";
+
+function Steps() {
+  const session = useSession();
+  const stale = useStale();
+  const user = session?.user.id ?? "";
+  const license = useMutation({ mutationFn: () => createLicense({ user, nodes: 5, roles: ["worker", "edge"] }) });
+  const code = license.data?.licenseCode;
+  return (
+    <ol className={styles.steps}>
+      <li>
+        <span className={code ? styles.done : styles.number}>{code ? <Icon name="check" size={14} /> : 1}</span>
+        <h2>License code</h2>
+        <p>
+          Of {session?.user.name}, user {user}. Roles worker and edge, up to 5 nodes. Its nodes start in <b>pool-{user}</b>.
+        </p>
+        {code ? (
+          <>
+            <div className={styles.code}>
+              <code>{code}</code>
+              <Copy text={code} label="Copy the license code">
+                Copy
+              </Copy>
+            </div>
+            <p className={styles.once}>
+              <Glyph of="warning" size={10} /> Shown once. Only its hash is stored; make another if it is lost.
+            </p>
+          </>
+        ) : (
+          <Button tone="primary" onPress={() => license.mutate()} isDisabled={license.isPending} why={stale ? "No word from the server" : undefined}>
+            Make a code
+          </Button>
+        )}
+        {license.error && <Failed error={license.error} />}
+      </li>
+      <li>
+        <span className={styles.number}>2</span>
+        <h2>Join, on the machine</h2>
+        <p>The first command asks for the code, so that it never stands in a shell history or a process list.</p>
+        {[ask, join].map((command) => (
+          <div key={command} className={styles.command}>
+            <code>{command}</code>
+            <Copy text={command} label="Copy the command" />
+          </div>
+        ))}
+      </li>
+      <li>
+        <span className={styles.number}>3</span>
+        <h2>First heartbeat</h2>
+        <p>The node appears here by itself, usually within 2 s of its start.</p>
+        <div className={styles.waiting}>
+          <Glyph of="queued" size={14} /> Waiting for a node
+        </div>
+      </li>
+    </ol>
+  );
+}
+
+/** The first run of a fleet: its empty state is the enrollment. */
+export function Enroll({ pools }: { pools: Live<PoolRow>[] }) {
+  return (
+    <Columns
+      main={
+        <Panel label="Enroll the first node" flush>
+          <header className={styles.head}>
+            <h2>Enroll the first node</h2>
+            <p>Any machine with a way out to this server. It opens one outbound connection; nothing is opened in its firewall.</p>
+          </header>
+          <Steps />
+        </Panel>
+      }
+      side={
+        <>
+          <Panel title="Pools" flush>
+            <ul className={styles.pools}>
+              {pools.map((p) => (
+                <li key={p.id}>
+                  <b>{p.id}</b> <span>{kindWords(p)}</span>
+                  <span className={styles.right}>{sum(p.nodes)} nodes</span>
+                </li>
+              ))}
+            </ul>
+          </Panel>
+          <Panel title="If it does not appear">
+            <code>rockpool-agent check</code>
+            <p className={styles.quiet}>Reads the configuration as a start would.</p>
+          </Panel>
+        </>
+      }
+    />
+  );
+}
+
+export function AddNode({ onClose }: { onClose(): void }) {
+  return (
+    <Sheet title="Add node" open onClose={onClose}>
+      <Steps />
+    </Sheet>
+  );
+}

@@ -1,0 +1,169 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { getAttempts, getJob } from "../api/calls";
+import { Refusal } from "../api/client";
+import type { Attempt, Job as JobDocument } from "../api/documents";
+import { duration, shortId } from "../format";
+import { useNow, useStale, useTopic } from "../live/live";
+import { Columns, Page } from "../shell/Page";
+import { isOpen } from "../state";
+import { causeIn } from "../strings";
+import { Progress } from "../ui/bars";
+import { Button, Copy } from "../ui/controls";
+import { Menu } from "../ui/floating";
+import { State } from "../ui/Glyph";
+import { Icon } from "../ui/Icon";
+import { Empty, Fact, Failed, Gray, Panel, Strip } from "../ui/Panel";
+import { toast } from "../ui/toasts";
+import type { JobRow } from "../wire/messages";
+import { CancelJob } from "./CancelJob";
+import { Attempts } from "./JobAttempts";
+import { Log, Result } from "./JobResult";
+import { rowOf } from "./Jobs";
+import { WhyThisNode, WhyWaiting } from "./JobWhy";
+import styles from "./job.module.css";
+
+/** One job: where it is, why there, and what came of it. */
+export function Job() {
+  const { id } = useParams({ from: "/inside/jobs/$id" });
+  const live = useTopic(`job/${id}`).rows[0];
+  // The live row says when to look again: its documents change with it.
+  const at = live ? `${live.state} ${live.attempt} ${live.reason}` : "";
+  const job = useQuery({ queryKey: ["job", id, at], queryFn: () => getJob(id), placeholderData: (old) => old });
+  const attempts = useQuery({ queryKey: ["attempts", id, at], queryFn: () => getAttempts(id), placeholderData: (old) => old });
+  const row = live ?? (job.data && rowOf(job.data));
+  if (!row) {
+    const none = job.error instanceof Refusal && job.error.status === 404;
+    return (
+      <Page title={shortId(id)} above={{ to: "/jobs", text: "Jobs" }}>
+        <Panel label="Job" flush={Boolean(job.error)}>
+          {none ? (
+            <Empty title="There is no such job, or it is not yours to see" />
+          ) : job.error ? (
+            <Failed error={job.error} again={() => void job.refetch()} />
+          ) : (
+            <Gray lines={4} wide={320} />
+          )}
+        </Panel>
+      </Page>
+    );
+  }
+  return <Loaded row={row} job={job.data} attempts={attempts.data?.items} failed={attempts.error} />;
+}
+
+interface LoadedProps {
+  row: JobRow;
+  job: JobDocument | undefined;
+  attempts: Attempt[] | undefined;
+  failed: unknown;
+}
+
+function Loaded({ row, job, attempts, failed }: LoadedProps) {
+  const stale = useStale();
+  const [cancel, setCancel] = useState(false);
+  const open = isOpen(row);
+  const copyJson = () => navigator.clipboard?.writeText(JSON.stringify(job ?? row, null, 2)).then(() => toast("Copied."));
+  const waiting = row.state === "queued";
+  return (
+    <Page
+      title={shortId(row.id)}
+      above={{ to: "/jobs", text: "Jobs" }}
+      note={<Note row={row} />}
+      menu={
+        <Menu
+          label="More"
+          entries={[
+            { id: "id", text: "Copy id", onAction: () => void navigator.clipboard?.writeText(row.id).then(() => toast("Copied.")) },
+            { id: "json", text: "Copy as JSON", onAction: () => void copyJson() },
+            { id: "cancel", text: "Cancel job", onAction: () => setCancel(true), off: !open || stale },
+          ]}
+        >
+          <Icon name="more" />
+        </Menu>
+      }
+      actions={
+        <span className={styles.deskOnly}>
+          <Button onPress={() => void copyJson()}>Copy as JSON</Button>
+          {open && (
+            <Button onPress={() => setCancel(true)} why={stale ? "No word from the server" : row.state === "canceling" ? "It is being canceled" : undefined}>
+              Cancel job
+            </Button>
+          )}
+        </span>
+      }
+    >
+      {row.state === "running" && (
+        <div className={styles.phoneBar}>
+          <Progress percent={row.percent} />
+        </div>
+      )}
+      <Facts row={row} job={job} />
+      <Columns
+        main={
+          <>
+            {waiting && <WhyWaiting row={row} />}
+            {failed && !attempts ? (
+              <Panel title="Attempts" flush>
+                <Failed error={failed} />
+              </Panel>
+            ) : (
+              <Attempts row={row} attempts={attempts} />
+            )}
+            {!waiting && <Log row={row} />}
+          </>
+        }
+        side={
+          <>
+            <WhyThisNode row={row} />
+            <Result row={row} job={job} />
+          </>
+        }
+      />
+      {cancel && <CancelJob row={row} onClose={() => setCancel(false)} />}
+    </Page>
+  );
+}
+
+function Note({ row }: { row: JobRow }) {
+  const now = useNow();
+  const where: ReactNode = row.node ? (
+    <>
+      on{" "}
+      <Link to="/nodes/$id" params={{ id: row.node }}>
+        {row.node}
+      </Link>
+      , attempt {row.attempt}
+    </>
+  ) : row.ended_at ? null : (
+    `for ${duration(now - row.created_at)}, no attempt open`
+  );
+  return (
+    <>
+      <span className={styles.deskOnly}>
+        <Copy text={row.id} label="Copy the job's id" />
+      </span>
+      <State of={row.state} strong />
+      <span>{where}</span>
+      {row.state === "running" && <span className={styles.percent}>{row.percent}%</span>}
+    </>
+  );
+}
+
+function Facts({ row, job }: { row: JobRow; job: JobDocument | undefined }) {
+  const now = useNow();
+  return (
+    <Strip>
+      <Fact label="App">{row.app}</Fact>
+      <Fact label="Runner">{row.runner}</Fact>
+      <Fact label="Pool">
+        {row.pool || "none yet"}
+        {row.fallback && ", as fallback"}
+      </Fact>
+      <Fact label="Role">{job?.role ?? "—"}</Fact>
+      <Fact label="Priority">{row.priority}</Fact>
+      <Fact label={row.ended_at ? "Took" : "Since submit"}>{duration((row.ended_at || now) - row.created_at)}</Fact>
+      {row.reason && <Fact label={row.ended_at ? "Ended because" : "Waits because"}>{causeIn(row.reason)}</Fact>}
+    </Strip>
+  );
+}

@@ -1,0 +1,85 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { artifactPath, getLog } from "../api/calls";
+import { Refusal } from "../api/client";
+import type { Job } from "../api/documents";
+import { bytes, duration, shortDigest } from "../format";
+import { isOpen } from "../state";
+import { plainText } from "../text";
+import { Copy } from "../ui/controls";
+import { Icon } from "../ui/Icon";
+import { Empty, Facts, Failed, Gray, Panel } from "../ui/Panel";
+import type { JobRow } from "../wire/messages";
+import styles from "./job.module.css";
+
+/** What came of a job: its result, its files and the two ends of its log. */
+
+export function Result({ row, job }: { row: JobRow; job: Job | undefined }) {
+  const outputs = Object.entries(job?.outputs ?? {});
+  const rows: [string, ReactNode][] = [];
+  if (job?.queuedMs !== undefined) rows.push(["Waited", duration(job.queuedMs)]);
+  if (row.started_at && row.ended_at) rows.push(["Ran for", duration(row.ended_at - row.started_at)]);
+  if (job?.exitCode !== undefined) rows.push(["Exit code", job.exitCode]);
+  if (row.detail) rows.push(["Detail", plainText(row.detail)]);
+  rows.push(...values(job?.output, isOpen(row)));
+  return (
+    <Panel title="Result" flush>
+      <div className={styles.pad}>
+        <Facts rows={rows} />
+      </div>
+      {outputs.length > 0 && (
+        <ul className={styles.files} aria-label="Files">
+          {outputs.map(([name, digest]) => (
+            <li key={name}>
+              <a href={artifactPath(digest)} download={name} data-link>
+                <Icon name="download" size={14} /> {name}
+              </a>
+              <code title={digest}>{shortDigest(digest)}</code>
+              <Copy text={digest} label={`Copy the digest of ${name}`} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+/** The output document: each plain value a line, the rest as JSON. */
+function values(output: unknown, open: boolean): [string, ReactNode][] {
+  if (output === undefined || output === null) return [["Result", open ? "not yet" : "none"]];
+  if (typeof output !== "object" || Array.isArray(output)) return [["Result", plain(output)]];
+  return Object.entries(output).map(([key, value]): [string, ReactNode] => [plainText(key), plain(value)]);
+}
+
+const plain = (value: unknown) => <code>{plainText(typeof value === "string" ? value : JSON.stringify(value))}</code>;
+
+/** Head and tail came with the result; what lies between was not kept. */
+export function Log({ row }: { row: JobRow }) {
+  const ended = !isOpen(row);
+  const log = useQuery({ queryKey: ["log", row.id, row.attempt, row.state], queryFn: () => getLog(row.id), enabled: ended });
+  const none = log.error instanceof Refusal && log.error.status === 404;
+  const l = log.data;
+  const whole = l && l.head === "" && l.tail === "";
+  return (
+    <Panel title="Log" note={l ? `attempt ${l.attempt}, ${bytes(l.bytes)}` : undefined} flush>
+      {!ended ? (
+        <Empty title="It comes with the result">The node sends head and tail of the log when the attempt has ended.</Empty>
+      ) : none || whole ? (
+        <Empty title="No log">{row.attempt === 0 ? "It never ran." : "The tool wrote nothing."}</Empty>
+      ) : log.error ? (
+        <Failed error={log.error} again={() => void log.refetch()} />
+      ) : l ? (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys
+        <div className={styles.log} tabIndex={0} role="region" aria-label="Log, text">
+          <pre>{plainText(l.head)}</pre>
+          {l.truncated && <p>{bytes(Math.max(0, l.bytes - l.head.length - l.tail.length))} not kept</p>}
+          {l.tail && <pre>{plainText(l.tail)}</pre>}
+        </div>
+      ) : (
+        <div className={styles.pad}>
+          <Gray lines={3} />
+        </div>
+      )}
+    </Panel>
+  );
+}

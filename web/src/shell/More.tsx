@@ -1,0 +1,35 @@
+import { useLink } from "../live/live";
+import { useSession } from "../session";
+import { nextTheme, setTheme, useTheme } from "../theme";
+import { Button } from "../ui/controls";
+import { Sheet } from "../ui/floating";
+import { Facts } from "../ui/Panel";
+import { openPalette, signOutNow, themeNames } from "./Shell";
+
+/** What has no room in the bottom bar of a phone. */
+export function More({ onClose }: { onClose(): void }) {
+  const session = useSession();
+  const theme = useTheme();
+  const { welcome } = useLink();
+  const search = () => {
+    onClose();
+    dispatchEvent(new Event(openPalette));
+  };
+  return (
+    <Sheet title={session?.user.name ?? ""} open onClose={onClose}>
+      <Facts
+        rows={[
+          ["Role", session?.roles.join(", ")],
+          ["Server", welcome?.version ?? "unknown"],
+        ]}
+      />
+      <Button icon="search" onPress={search}>
+        Search or run
+      </Button>
+      <Button icon="sun" onPress={() => setTheme(nextTheme[theme])}>
+        Theme: {themeNames[theme]}
+      </Button>
+      <Button onPress={signOutNow}>Sign out</Button>
+    </Sheet>
+  );
+}

@@ -1,0 +1,167 @@
+import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useState } from "react";
+import { age, count } from "../format";
+import { useLink, useTopic } from "../live/live";
+import { leave, useSession } from "../session";
+import { nextTheme, setTheme, type Theme, useTheme } from "../theme";
+import { Glyph } from "../ui/Glyph";
+import { Icon, type IconName, Mark } from "../ui/Icon";
+import { toast } from "../ui/toasts";
+import { useKeys } from "./keys";
+import styles from "./shell.module.css";
+
+const Palette = lazy(() => import("./Palette").then((m) => ({ default: m.Palette })));
+const More = lazy(() => import("./More").then((m) => ({ default: m.More })));
+
+const places: { to: "/" | "/nodes" | "/jobs"; text: string; icon: IconName }[] = [
+  { to: "/", text: "Fleet", icon: "fleet" },
+  { to: "/nodes", text: "Nodes", icon: "nodes" },
+  { to: "/jobs", text: "Jobs", icon: "jobs" },
+];
+
+/** The frame of all pages behind the sign-in: sidebar on a desk, bottom bar on a phone. */
+export function Shell() {
+  const session = useSession();
+  const navigate = useNavigate();
+  const [palette, setPalette] = useState(false);
+  const [more, setMore] = useState(false);
+  useKeys({ search: () => setPalette(true), go: (to) => navigate({ to }) });
+  useEffect(() => {
+    const open = () => setPalette(true);
+    addEventListener(openPalette, open);
+    return () => removeEventListener(openPalette, open);
+  }, []);
+  // Signed out elsewhere, or the session was ended: this page can't be live again.
+  useEffect(() => {
+    if (!session) navigate({ to: "/sign-in" });
+  }, [session, navigate]);
+  if (!session) return null;
+  return (
+    <div className={styles.shell}>
+      <a href="#main" className={styles.skip}>
+        Skip to the page
+      </a>
+      <Sidebar onSearch={() => setPalette(true)} />
+      <main id="main" className={styles.main} tabIndex={-1}>
+        <Outlet />
+      </main>
+      <BottomBar onMore={() => setMore(true)} />
+      <Suspense>
+        {palette && <Palette onClose={() => setPalette(false)} />}
+        {more && <More onClose={() => setMore(false)} />}
+      </Suspense>
+    </div>
+  );
+}
+
+export const openPalette = "rockpool:palette";
+
+function Sidebar({ onSearch }: { onSearch(): void }) {
+  const session = useSession();
+  const fleet = useTopic("fleet").rows[0];
+  const counts: Record<string, number | undefined> = {
+    "/nodes": fleet && fleet.nodes.ready + fleet.nodes.suspect + fleet.nodes.lost + fleet.nodes.new + fleet.nodes.left,
+    "/jobs": fleet && fleet.queued + fleet.running,
+  };
+  return (
+    <nav className={styles.sidebar} aria-label="Pages">
+      <div className={styles.brand}>
+        <Mark /> Rockpool
+      </div>
+      <button type="button" className={styles.search} onClick={onSearch}>
+        <Icon name="search" />
+        <span>Search or run</span>
+        <kbd>Ctrl K</kbd>
+      </button>
+      <ul>
+        {places.map((p) => (
+          <li key={p.to}>
+            <Link to={p.to} className={styles.place ?? ""} activeOptions={{ exact: p.to === "/", includeSearch: false }}>
+              <Icon name={p.icon} />
+              <span>{p.text}</span>
+              {counts[p.to] !== undefined && <small>{count(counts[p.to] ?? 0)}</small>}
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <div className={styles.end}>
+        <Pulse />
+        <div className={styles.user}>
+          <span className={styles.initial} aria-hidden="true">
+            {session?.user.name.slice(0, 1).toUpperCase()}
+          </span>
+          <span className={styles.name}>
+            <strong>{session?.user.name}</strong> <small>{session?.roles[0]}</small>
+          </span>
+          <ThemeButton />
+        </div>
+        <button type="button" className={styles.leave} onClick={signOutNow}>
+          Sign out
+        </button>
+      </div>
+    </nav>
+  );
+}
+
+export function signOutNow() {
+  leave().catch(() => toast("Signing out failed: the server does not answer."));
+}
+
+export const themeNames: Record<Theme, string> = { auto: "as the machine", light: "light", dark: "dark" };
+
+function ThemeButton() {
+  const theme = useTheme();
+  const label = `Theme: ${themeNames[theme]}`;
+  return (
+    <button type="button" className={styles.theme} aria-label={label} title={label} onClick={() => setTheme(nextTheme[theme])}>
+      <Icon name="sun" />
+    </button>
+  );
+}
+
+/** How old what is shown is. */
+export function Pulse({ short }: { short?: boolean }) {
+  const { live, heardAt } = useLink();
+  const now = useTick();
+  if (heardAt === 0) return <span className={styles.pulse}>Connecting</span>;
+  if (!live) {
+    return (
+      <span className={styles.pulse}>
+        <Glyph of="warning" size={10} /> Stale, {age(now - heardAt)}
+      </span>
+    );
+  }
+  return (
+    <span className={styles.pulse}>
+      <i className={styles.dot} aria-hidden="true" /> Live{!short && `, ${((now - heardAt) / 1000).toFixed(1)} s ago`}
+    </span>
+  );
+}
+
+/** The clock itself, unlike useNow: it goes on while nothing is heard. */
+export function useTick(every = 1000): number {
+  const [now, setNow] = useState(Date.now);
+  const { heardAt } = useLink();
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), every);
+    return () => clearInterval(timer);
+  }, [every]);
+  return Math.max(now, heardAt);
+}
+
+function BottomBar({ onMore }: { onMore(): void }) {
+  return (
+    <nav className={styles.bottom} aria-label="Pages, bottom">
+      {places.map((p) => (
+        <Link key={p.to} to={p.to} activeOptions={{ exact: p.to === "/", includeSearch: false }}>
+          <Icon name={p.icon} size={20} />
+          {p.text}
+        </Link>
+      ))}
+      <button type="button" onClick={onMore}>
+        <Icon name="more" size={20} />
+        More
+      </button>
+    </nav>
+  );
+}

@@ -1,0 +1,39 @@
+import type { JobRow, NodeRow, RowHold } from "./wire/messages";
+
+/** One word for what a node or job is: the only place that decides it. */
+
+export type NodeState = "ready" | "suspect" | "lost" | "left" | "new" | "draining" | "cordoned" | "quarantined" | "held" | "unhealthy";
+
+/** In the order of the state chips. */
+export const nodeStates: NodeState[] = ["ready", "suspect", "lost", "draining", "cordoned", "quarantined", "held", "unhealthy", "new", "left"];
+
+const heldAs: [kind: string, state: NodeState][] = [
+  ["quarantine", "quarantined"],
+  ["drain", "draining"],
+  ["cordon", "cordoned"],
+  ["auto", "held"],
+];
+
+/** A lease that is not ready says more than a hold, a hold more than health. */
+export function nodeState(node: Pick<NodeRow, "lease" | "holds" | "healthy">): NodeState {
+  if (node.lease !== "ready") return node.lease as NodeState;
+  for (const [kind, state] of heldAs) if (node.holds.some((h) => h.kind === kind)) return state;
+  return node.healthy ? "ready" : "unhealthy";
+}
+
+/** Free slots that can't take work now. */
+export function outOfUse(node: Pick<NodeRow, "lease" | "holds" | "healthy" | "slots_total" | "slots_used">): number {
+  return nodeState(node) === "ready" ? 0 : Math.max(0, node.slots_total - node.slots_used);
+}
+
+/** drain, admin: kernel update */
+export function holdText(hold: RowHold): string {
+  const who = hold.actor || (hold.owner === "self" ? "the node" : hold.owner);
+  return hold.reason ? `${hold.kind}, ${who}: ${hold.reason}` : `${hold.kind}, ${who}`;
+}
+
+/** The operator's cordon is what the console sets and lifts. */
+export const isCordoned = (node: Pick<NodeRow, "holds">) => node.holds.some((h) => h.kind === "cordon" && h.owner === "operator");
+
+export const terminal = new Set(["succeeded", "failed", "timed_out", "canceled", "expired", "dead"]);
+export const isOpen = (job: Pick<JobRow, "state">) => !terminal.has(job.state);

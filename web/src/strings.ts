@@ -1,0 +1,63 @@
+/** Words of the server's tables as people read them. */
+
+/** Why a node is no candidate, in the order in which the first one counts. */
+export const reasonWords: [reason: string, words: string][] = [
+  ["pool_disabled", "in a disabled pool"],
+  ["pool_draining", "in a draining pool"],
+  ["role", "of another role"],
+  ["lease", "not connected"],
+  ["unhealthy", "unhealthy"],
+  ["quarantine", "in quarantine"],
+  ["draining", "draining"],
+  ["cordoned", "cordoned"],
+  ["auto_hold", "on automatic hold"],
+  ["runner", "without the runner"],
+  ["backend", "without the backend"],
+  ["region", "in another region"],
+  ["excluded", "excluded for this job"],
+  ["slots", "without a free slot"],
+  ["resource", "without the resource"],
+  ["memory", "without the memory"],
+];
+
+const order = new Map(reasonWords.map(([reason], i) => [reason, i]));
+const family = (reason: string) => reason.split(":")[0] ?? reason;
+
+/** resource:nvenc counts as resource. */
+export const reasonIn = (reason: string) => reasonWords.find(([r]) => r === family(reason))?.[1] ?? reason;
+export const byReason = (a: string, b: string) => (order.get(family(a)) ?? 99) - (order.get(family(b)) ?? 99);
+
+const causes: Record<string, string> = {
+  pool_exhausted: "no node of its pools can take it now",
+  node_lost: "its node was lost",
+  declined: "the node declined it",
+  unanswered: "the node did not answer the offer",
+  canceled: "canceled by a user",
+  attempts_used_up: "all attempts are used up",
+  assignment_refused: "the node had moved, was held or full",
+  exit_code: "the tool ended with another exit code",
+  signaled: "the tool was killed by a signal",
+  run_timeout: "the run limit passed",
+  start_failed: "the tool could not be started",
+  input_failed: "an input could not be fetched",
+  output_missing: "an output is missing",
+  output_too_large: "an output is too large",
+  bad_params: "the parameters do not fit the runner",
+  node_shutting_down: "the agent was stopped",
+  agent_restarted: "the agent restarted",
+};
+
+/** Why a job waits, or ended as it did. */
+export const causeIn = (cause: string) => causes[cause] ?? cause.replaceAll("_", " ");
+
+const changes: Record<string, string> = {
+  hello: "joined the channel",
+  heartbeat: "heard from again",
+  silence: "no frame in time",
+  disconnected: "the link broke",
+  left: "said goodbye",
+  revoked: "its secret was revoked",
+};
+
+/** Why a lease changed. */
+export const changeIn = (cause: string) => changes[cause] ?? cause.replaceAll("_", " ");
