@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"rockpool/shared/wire"
 )
@@ -51,6 +52,15 @@ func TestOutputs_OneThatCannotBeHandedOverFailsTheAttempt(t *testing.T) {
 		if got.Status != wire.ResultFailed || got.Reason != cause || !strings.Contains(got.Detail, "clip") || len(got.Outputs) != 0 || r.sink.tries != 1 {
 			t.Errorf("%d: %s %s %q, outputs %v", err, got.Status, got.Reason, got.Detail, got.Outputs)
 		}
+	}
+}
+
+func TestOutputs_AServerThatStaysAwayIsNotWaitedForForEver(t *testing.T) {
+	r := newRig(t, sh(`echo x > clip`), nil)
+	r.uploadTime = 100 * time.Millisecond
+	r.sink.fails = []error{answer(503), answer(503), answer(503)}
+	if got := r.run(wire.Payload{}); got.Reason != causeOutputFailed || !strings.Contains(got.Detail, "503") || len(got.Outputs) != 0 || r.sink.tries != 1 {
+		t.Errorf("%s %q after %d tries", got.Reason, got.Detail, r.sink.tries)
 	}
 }
 

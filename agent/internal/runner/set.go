@@ -40,6 +40,7 @@ type Set struct {
 	dir        string
 	source     Source
 	sink       Sink
+	uploadTime time.Duration // for all outputs of an attempt
 	inputLimit int64
 	stopGrace  time.Duration
 	log        *slog.Logger
@@ -64,7 +65,7 @@ func New(cfg Config) (*Set, error) {
 		return nil, fmt.Errorf("make the folder of jobs: %w", err)
 	}
 	return &Set{
-		book: cfg.Book, dir: cfg.Dir, source: cfg.Source, sink: cfg.Sink, inputLimit: cfg.InputLimit, stopGrace: cfg.StopGrace,
+		book: cfg.Book, dir: cfg.Dir, source: cfg.Source, sink: cfg.Sink, uploadTime: uploadTime, inputLimit: cfg.InputLimit, stopGrace: cfg.StopGrace,
 		log: cfg.Log, done: cfg.Done, running: map[nodecore.Ref]*attempt{},
 	}, nil
 }

@@ -29,7 +29,7 @@ const (
 // handOver gives the outputs of a run that went well to the control plane. Only
 // then may a result speak of them. The attempt keeps its slot meanwhile.
 func (a *attempt) handOver(outputs []wire.Output) error {
-	ctx, cancel := context.WithTimeout(a.ctx, uploadTime)
+	ctx, cancel := context.WithTimeout(a.ctx, a.set.uploadTime)
 	defer cancel()
 	for _, out := range outputs {
 		err := a.put(ctx, out)
