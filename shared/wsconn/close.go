@@ -26,6 +26,7 @@ func (c *Conn) Close(code wire.CloseCode, reason string) {
 	}
 	cut := time.AfterFunc(c.options.CloseWithin, func() { _ = c.raw.Close() })
 	defer cut.Stop()
+	c.Flush()
 	c.outbox.stop(code != wire.CloseSlowConsumer, c.options.CloseWithin)
 	_ = c.ws.Close(websocket.StatusCode(code), wire.CleanText(reason, maxReason))
 	c.finish()

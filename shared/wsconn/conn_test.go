@@ -107,16 +107,42 @@ func TestConn_WhatWaitsGoesInOneFrame(t *testing.T) {
 	}
 }
 
+func TestQueue_LeavesInOneFrameByTheFlush(t *testing.T) {
+	for _, way := range []struct {
+		name string
+		out  func(*Conn)
+	}{
+		{"flush", (*Conn).Flush},
+		{"close", func(c *Conn) { go c.Close(wire.CloseNormal, "") }},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			client, server := pair(t, AcceptOptions{}, DialOptions{})
+			for i := range int64(3) {
+				if first, err := server.Queue(progress(i)); err != nil || first != (i == 0) {
+					t.Fatalf("message %d: first %t, %v", i, first, err)
+				}
+			}
+			if messages, _ := server.Waiting(); messages != 3 {
+				t.Errorf("%d messages wait before the flush, not 3", messages)
+			}
+			way.out(server)
+			if frame, err := received(t, "the frame", client); err != nil || len(frame.Messages) != 3 {
+				t.Errorf("%d messages in the first frame, %v", len(frame.Messages), err)
+			}
+		})
+	}
+}
+
 // stall sends to a peer that does not read until the writer sticks in a frame:
-// its next message is not taken up for a thousand looks in a row.
+// its next message is not taken up for a while.
 func stall(t *testing.T, c *Conn) {
 	t.Helper()
 	large := wire.Msg(wire.Result{Job: job, Attempt: 1, Status: wire.ResultFailed, Tail: make([]byte, 60<<10)})
 	deadline := time.Now().Add(patience)
-	for looks := 0; looks < 1000; looks++ {
+	for moved := time.Now(); time.Since(moved) < 300*time.Millisecond; {
 		if messages, _ := c.Waiting(); messages == 0 {
-			looks = 0
-			if err := c.Send(large); err != nil || time.Now().After(deadline) {
+			moved = time.Now()
+			if err := c.Send(large); err != nil || moved.After(deadline) {
 				t.Fatalf("the writer never stuck: %v", err)
 			}
 		}

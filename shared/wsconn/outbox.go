@@ -34,31 +34,38 @@ type outbox struct {
 // peer. Errors: *wire.TooBig (over the session's limits), ErrOverflow, ErrClosed.
 // A nil error does not mean that the peer has it.
 func (c *Conn) Send(m wire.Outgoing) error {
+	_, err := c.Queue(m)
+	c.Flush()
+	return err
+}
+
+// Queue is Send without the writing. Whoever is told that the message is the first
+// one that waits must Flush, after queueing what else there is: all of it leaves
+// in one frame.
+func (c *Conn) Queue(m wire.Outgoing) (first bool, err error) {
 	e, err := wire.Encode(*c.send.Load(), m)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return c.SendEncoded(e)
+	return c.outbox.put(e, &c.options)
 }
 
 // SendEncoded puts a message into the outbox that may go to other connections too.
 func (c *Conn) SendEncoded(e wire.Encoded) error {
+	_, err := c.outbox.put(e, &c.options)
+	c.Flush()
+	return err
+}
+
+// Flush lets what was queued be written; it does not wait for that.
+func (c *Conn) Flush() {
 	o := &c.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch {
-	case o.stopped:
-		return ErrClosed
-	case len(o.queue) >= c.options.OutboxMessages || o.bytes+e.Size() > c.options.OutboxBytes:
-		return ErrOverflow
-	}
-	o.queue = append(o.queue, e)
-	o.bytes += e.Size()
-	if o.writer == nil {
+	if o.writer == nil && len(o.queue) > 0 {
 		o.writer = make(chan struct{})
 		go c.write(o.writer)
 	}
-	return nil
 }
 
 // Waiting says how many messages and bytes are in the outbox.
@@ -96,6 +103,21 @@ func (c *Conn) writeFrame(frame []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.options.WriteTimeout)
 	defer cancel()
 	return c.ws.Write(ctx, websocket.MessageBinary, frame)
+}
+
+// put takes a message in, unless that is more than may wait.
+func (o *outbox) put(e wire.Encoded, options *Options) (first bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.stopped:
+		return false, ErrClosed
+	case len(o.queue) >= options.OutboxMessages || o.bytes+e.Size() > options.OutboxBytes:
+		return false, ErrOverflow
+	}
+	o.queue = append(o.queue, e)
+	o.bytes += e.Size()
+	return len(o.queue) == 1, nil
 }
 
 // take makes a frame of what waits, and says how many of the outbox's bytes it

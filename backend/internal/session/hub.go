@@ -27,10 +27,12 @@ func NewHub(cfg Config) *Hub {
 // Counts gives what the channel has seen.
 func (h *Hub) Counts() Counts { return h.counts.read() }
 
-// Deliver hands each send to the session that it is for and never waits. A send
-// to a session that is not the node's current one is dropped: whatever it said
-// is said again after the next hello.
+// Deliver hands each send to the session that it is for and never waits; what is
+// for one session goes out in one frame. A send to a session that is not the
+// node's current one is dropped: whatever it said is said again after the next
+// hello.
 func (h *Hub) Deliver(sends []core.Send) {
+	var waiting []*session
 	for i := range sends {
 		send := &sends[i]
 		s := h.sessionOf(send.Node, send.Epoch)
@@ -38,9 +40,12 @@ func (h *Hub) Deliver(sends []core.Send) {
 		case s == nil:
 		case send.Kind == core.SendClose:
 			s.end(closeCodeOf(send.Code), send.Detail)
-		default:
-			h.send(s, wire.Msg(h.bodyOf(send)))
+		case h.queue(s, wire.Msg(h.bodyOf(send))):
+			waiting = append(waiting, s)
 		}
+	}
+	for _, s := range waiting {
+		s.conn.Flush()
 	}
 }
 
@@ -53,11 +58,18 @@ func (h *Hub) sessionOf(node string, epoch int64) *session {
 	return nil
 }
 
-// send puts a message into a session's outbox. A peer that does not read is
-// closed; a message over the limits is our own mistake, and the node's next
-// heartbeat or the offer's deadline heals it.
+// send puts a message into a session's outbox and has it written.
 func (h *Hub) send(s *session, m wire.Outgoing) {
-	switch err := s.conn.Send(m); {
+	h.queue(s, m)
+	s.conn.Flush()
+}
+
+// queue puts a message into a session's outbox and reports whether it is the first
+// there. A peer that does not read is closed; a message over the limits is our own
+// mistake, and the node's next heartbeat or the offer's deadline heals it.
+func (h *Hub) queue(s *session, m wire.Outgoing) (first bool) {
+	first, err := s.conn.Queue(m)
+	switch {
 	case err == nil, errors.Is(err, wsconn.ErrClosed):
 	case errors.Is(err, wsconn.ErrOverflow):
 		h.counts.slowConsumer.Add(1)
@@ -65,6 +77,7 @@ func (h *Hub) send(s *session, m wire.Outgoing) {
 	default:
 		h.cfg.Logger.Error("message not sent", "node", s.node, "epoch", s.epoch, "type", m.Body.Type(), "error", err)
 	}
+	return first
 }
 
 // enter makes s the current session of its node, and closes the one before. The
