@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -87,3 +88,8 @@ func SplitLabels(labels []Pair) (kept []Pair, claims []string) {
 	}
 	return kept, claims
 }
+
+// IsDocument reports whether a result's output is what it must be: one JSON
+// document, nested at most as deep as Go reads it, in UTF-8, which alone
+// PostgreSQL takes. Both sides ask it, so that no node spools what can't be kept.
+func IsDocument(output []byte) bool { return utf8.Valid(output) && json.Valid(output) }

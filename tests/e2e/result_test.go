@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"rockpool/shared/wire"
@@ -96,6 +97,25 @@ func TestAttack_A12_AStaleResultIsFenced(t *testing.T) {
 	for _, node := range []string{zombie.Name, heir.Name} {
 		if reserved := query[int](t, u.s, `SELECT reserved_slots FROM nodes WHERE id = $1`, node); reserved != 0 {
 			t.Errorf("%s has %d slots reserved", node, reserved)
+		}
+	}
+}
+
+// What a node reports as its output may be anything; it must not come back for
+// ever, nor make the server read the fleet anew.
+func TestResult_OutputThatIsNoDocumentEndsTheAttempt(t *testing.T) {
+	t.Parallel()
+	u := newTenant(t, server(t))
+	node := u.node("a", rig.RawOptions{})
+	for _, output := range []string{"{", "{\"a\":\"\xff\"}", strings.Repeat("[", 20000) + strings.Repeat("]", 20000)} {
+		job := u.submit()
+		result := rig.Succeed(node.Take(t))
+		result.Output = []byte(output)
+		if verdict := node.Report(t, result); verdict != wire.VerdictStored {
+			t.Errorf("%.20q is %s", output, verdict)
+		}
+		if done := u.await(job.ID, "failed"); done.Reason == nil || *done.Reason != "output_missing" || len(done.Output) != 0 {
+			t.Errorf("%.20q: %s", output, inWords(done))
 		}
 	}
 }

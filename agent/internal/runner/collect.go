@@ -88,6 +88,9 @@ func readResult(path, name string) ([]byte, error) {
 	if len(content) > maxOutput {
 		return nil, failed(causeOutputTooLarge, fmt.Sprintf("%s has more than the %d bytes that a result takes", name, maxOutput))
 	}
+	if !wire.IsDocument(content) { // checkJSON lets pass what is nested too deep, or no UTF-8
+		return nil, failed(causeOutputMissing, name+" is no JSON document in UTF-8 that can be kept")
+	}
 	return content, nil
 }
 

@@ -184,6 +184,8 @@ func TestResult_JudgesExitAndFiles(t *testing.T) {
 		"not a number":    {`echo x > clip; echo '{"psnr": 1, "vmaf": -nan}' > out.json`, wire.ResultFailed, causeNonFinite, "vmaf is -nan"},
 		"infinite number": {`echo x > clip; echo '{"psnr": 1e999}' > out.json`, wire.ResultFailed, causeNonFinite, "psnr is 1e999"},
 		"result too big":  {`echo x > clip; (printf '"'; head -c 70000 /dev/zero | tr '\0' a; printf '"') > out.json`, wire.ResultFailed, causeOutputTooLarge, "out.json"},
+		"nested too deep": {`echo x > clip; (printf '[%.0s' $(seq 20000); printf ']%.0s' $(seq 20000)) > out.json`, wire.ResultFailed, causeOutputMissing, "no JSON"},
+		"no UTF-8":        {`echo x > clip; printf '{"a":"\377"}' > out.json`, wire.ResultFailed, causeOutputMissing, "UTF-8"},
 		"link for output": {`ln -s /etc/passwd clip; echo '{}' > out.json`, wire.ResultFailed, causeOutputMissing, "no regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package session
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"slices"
 
 	"rockpool/backend/internal/core"
@@ -17,8 +16,11 @@ func resultOf(m wire.Message) (core.Attempt, *fleet.Result, error) {
 	if err != nil {
 		return core.Attempt{}, nil, err
 	}
-	if len(r.Output) > 0 && !json.Valid(r.Output) {
-		return core.Attempt{}, nil, &wire.BadMessage{Type: wire.TypeResult, Field: "output", Problem: "must be a JSON document or empty"}
+	if len(r.Output) > 0 && !wire.IsDocument(r.Output) {
+		// The database would not take it, and a refused message would be sent again
+		// for ever: the attempt ends for what it is.
+		r.Status, r.Reason, r.Output = wire.ResultFailed, string(fleet.CauseOutputMissing), nil
+		r.Detail = "the output is no JSON document in UTF-8"
 	}
 	status := statusOf(r.Status)
 	return attemptOf(r.Job, r.Attempt), &fleet.Result{

@@ -149,6 +149,23 @@ func TestHello_RefusalsHaveTheirCodes(t *testing.T) {
 	}
 }
 
+// A node sends its result until it is acknowledged: one that can't be kept ends
+// the attempt, and neither the session nor the database trips over it.
+func TestResult_OutputThatIsNoDocumentFailsTheAttempt(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.join("ams-1", r.node("ams-1"))
+	outputs := []string{"{", "{}{}", "{\"a\":\"\xff\"}", strings.Repeat("[", 20000) + strings.Repeat("]", 20000)}
+	for i, output := range outputs {
+		a.say(wire.Result{Job: job(byte(i + 1)).String(), Attempt: 1, Status: wire.ResultSucceeded, Output: []byte(output)})
+	}
+	r.loop.await(t, fmt.Sprintf("result ams-1 1 %s/1", job(byte(len(outputs)))))
+	for i, got := range r.loop.result {
+		if got.Status != fleet.ResultFailed || got.Cause != fleet.CauseOutputMissing || got.Output != nil || got.Detail == "" {
+			t.Errorf("%.20q became %+v", outputs[i], got)
+		}
+	}
+}
+
 func TestMessages_BecomeEventsOfTheLoop(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.join("ams-1", r.node("ams-1"))
