@@ -9,7 +9,8 @@ let fleet: Fleet;
 test.beforeEach(async () => {
   fleet = await Fleet.start();
 });
-test.afterEach(async () => {
+test.afterEach(async ({ page }) => {
+  await page.close(); // a page whose server ends says so
   await fleet?.stop();
 });
 

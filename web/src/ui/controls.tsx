@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { Button as AriaButton, type ButtonProps as AriaButtonProps } from "react-aria-components/Button";
 import styles from "./controls.module.css";
 import { Icon, type IconName } from "./Icon";
@@ -50,10 +50,14 @@ export interface FieldProps {
 
 export function Field({ label, name, value, onChange, type = "text", autoComplete = "off", hint, error, required, focus }: FieldProps) {
   const note = error ?? hint;
+  const id = useId();
   return (
-    <label className={styles.field}>
-      <span className={styles.label}>{label}</span>
+    <div className={styles.field}>
+      <label htmlFor={id} className={styles.label}>
+        {label}
+      </label>
       <input
+        id={id}
         className={styles.input}
         name={name}
         type={type}
@@ -65,15 +69,15 @@ export function Field({ label, name, value, onChange, type = "text", autoComplet
         autoCapitalize="off"
         spellCheck={false}
         aria-invalid={error ? true : undefined}
-        aria-describedby={note ? `${name}-note` : undefined}
+        aria-describedby={note ? `${id}-note` : undefined}
         onChange={(e) => onChange(e.target.value)}
       />
       {note && (
-        <span id={`${name}-note`} className={error ? styles.error : styles.hint}>
+        <span id={`${id}-note`} className={error ? styles.error : styles.hint} role={error ? "alert" : undefined}>
           {note}
         </span>
       )}
-    </label>
+    </div>
   );
 }
 

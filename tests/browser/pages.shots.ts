@@ -1,0 +1,134 @@
+import type { Page } from "@playwright/test";
+import { expect, test } from "@playwright/test";
+import { Fleet, until } from "./fleet";
+import { signIn } from "./page";
+
+/** Every page in both themes, of a fleet that has something of everything. */
+
+const password = "correct horse battery";
+const out = new URL("out/shots/", import.meta.url).pathname;
+
+interface Job {
+  id: string;
+  state: string;
+}
+
+async function submit(fleet: Fleet, app: string, seconds: number, over: Record<string, unknown> = {}): Promise<Job> {
+  return fleet.call<Job>("POST", "/v1/jobs", { app, runner: "score", params: { seconds }, ...over });
+}
+
+const ended = (fleet: Fleet, id: string) =>
+  until(`job ${id} ends`, async () => {
+    const job = await fleet.call<Job>("GET", `/v1/jobs/${id}`);
+    return ["succeeded", "failed"].includes(job.state) ? true : undefined;
+  });
+
+/** A fleet with nodes in every state and jobs that run, wait and have ended. */
+async function populate(fleet: Fleet) {
+  await fleet.app("cam-7", "1");
+  await fleet.app("chat");
+  const license = await fleet.license("1", 20);
+  const nodes: [string, number, string][] = [
+    ["ams-edge-01", 4, "eu-west"],
+    ["ams-edge-02", 8, "eu-west"],
+    ["ber-worker-01", 16, "eu-central"],
+    ["fra-edge-02", 8, "eu-central"],
+    ["hel-arm-01", 8, "eu-north"],
+    ["lis-edge-11", 12, "eu-south"],
+  ];
+  for (const [id, slots, region] of nodes) fleet.startAgent(id, { license, slots, region, labels: { rack: "14" } });
+  for (const [id] of nodes) await fleet.awaitLease(id, "ready");
+  await fleet.call("PUT", "/v1/admin/nodes/ber-worker-01/pool", { pool: "default", reason: "shared" });
+  await fleet.call("PUT", "/v1/admin/nodes/hel-arm-01/pool", { pool: "unassigned", reason: "new disk" });
+  await fleet.call("POST", "/v1/admin/nodes/fra-edge-02/cordon", { reason: "kernel update" });
+  const done = await submit(fleet, "cam-7", 0);
+  await submit(fleet, "cam-7", 0, { runner: "checksum", params: {}, inputs: {} }).catch(() => undefined);
+  for (let i = 0; i < 6; i++) await submit(fleet, "cam-7", 280, { priority: 40 + i });
+  const running = await submit(fleet, "cam-7", 280, { demands: { slots: 2 } });
+  for (let i = 0; i < 5; i++) await submit(fleet, "chat", 280);
+  const waiting = await submit(fleet, "cam-7", 1, { demands: { slots: 12 } });
+  await ended(fleet, done.id);
+  await fleet.killAgent("lis-edge-11");
+  return { done, running, waiting };
+}
+
+async function shoot(page: Page, name: string, project: string) {
+  for (const theme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+    await page.screenshot({ path: `${out}${name}-${project}-${theme}.png`, animations: "disabled" });
+  }
+}
+
+test("pages", async ({ page }, info) => {
+  const project = info.project.name;
+  const fleet = await Fleet.start();
+  try {
+    await page.goto(fleet.setupLink);
+    await expect(page.getByRole("heading", { name: "Set up" })).toBeVisible();
+    await shoot(page, "setup", project);
+    await fleet.setUp("admin", password);
+    await page.goto(`${fleet.url}/sign-in`);
+    await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
+    await shoot(page, "sign-in", project);
+    await signIn(page, fleet.url, "admin", password);
+    await page.getByRole("button", { name: "Make a code" }).click();
+    await expect(page.getByText(/^RPL-/)).toBeVisible();
+    await shoot(page, "fleet-empty", project);
+
+    const { done, running, waiting } = await populate(fleet);
+    await page.goto(fleet.url);
+    await expect(page.locator("[data-pool=default]")).toContainText("1 ready");
+    await shoot(page, "fleet", project);
+    if (project === "desk") {
+      await page.goto(`${fleet.url}/?view=table`);
+      await expect(page.locator("[data-pool=default]")).toBeVisible();
+      await shoot(page, "fleet-table", project);
+    }
+    await page.goto(`${fleet.url}/nodes`);
+    await expect(page.getByText("ams-edge-02")).toBeVisible();
+    await shoot(page, "nodes", project);
+    await page.goto(`${fleet.url}/nodes?q=region%3Aeu+-region%3Aeu-south+state%3Aready`);
+    await expect(page.getByText("ams-edge-02")).toBeVisible();
+    await shoot(page, "nodes-filter", project);
+    await page.goto(`${fleet.url}/nodes?q=region%3Aus`);
+    await expect(page.getByText("No node matches")).toBeVisible();
+    await shoot(page, "nodes-none", project);
+    await page.goto(`${fleet.url}/nodes/ams-edge-02`);
+    await expect(page.getByText("Running work")).toBeVisible();
+    await expect(page.getByText(/cam-7, score/).first()).toBeVisible();
+    await shoot(page, "node", project);
+    await page.getByRole("button", { name: "Move" }).click();
+    await expect(page.getByText("What this would do")).toBeVisible();
+    await shoot(page, "node-move", project);
+    await page.goto(`${fleet.url}/nodes/lis-edge-11`);
+    await expect(page.getByText("the link broke").first()).toBeVisible();
+    await shoot(page, "node-suspect", project);
+    await page.goto(`${fleet.url}/jobs`);
+    await expect(page.getByText(running.id.slice(0, 13)).first()).toBeVisible();
+    await shoot(page, "jobs", project);
+    for (const [name, job] of [
+      ["job", done],
+      ["job-running", running],
+      ["job-waiting", waiting],
+    ] as const) {
+      await page.goto(`${fleet.url}/jobs/${job.id}`);
+      await expect(page.getByText(/Why this node|How its pool was found/)).toBeVisible();
+      await expect(page.getByText("Attempts")).toBeVisible();
+      await page.waitForLoadState("networkidle");
+      await shoot(page, name, project);
+    }
+    await page.goto(fleet.url);
+    await expect(page.locator("[data-pool=default]")).toContainText("1 ready");
+    if (project === "desk") await page.keyboard.press("Control+k");
+    else await page.getByRole("button", { name: "Search or run" }).filter({ visible: true }).click();
+    await page.getByPlaceholder("Search or run").fill("ams");
+    await shoot(page, "palette", project);
+    await page.keyboard.press("Escape");
+    await fleet.killServer();
+    await expect(page.getByText(/No word from the server/)).toBeVisible();
+    await shoot(page, "fleet-stale", project);
+  } finally {
+    await page.close();
+    await fleet.stop();
+  }
+});

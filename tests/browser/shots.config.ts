@@ -1,0 +1,12 @@
+import base, { desk, phone } from "./playwright.config";
+
+/** Pictures of every page for people to look at: out/shots, by `npm run shots`. */
+export default {
+  ...base,
+  testMatch: "*.shots.ts",
+  timeout: 300_000,
+  projects: [
+    { name: "desk", use: { ...desk, deviceScaleFactor: 1 } },
+    { name: "phone", use: phone },
+  ],
+};
