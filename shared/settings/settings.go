@@ -13,6 +13,7 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -108,7 +109,55 @@ func loadFile(cfg any, path string, known []Setting) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	var raw map[string]any
+	if err := toml.Unmarshal(content, &raw); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if name := bare(reflect.TypeOf(cfg).Elem(), raw, nil); name != "" {
+		return fmt.Errorf("%s: %s: needs a unit, in quotes, such as \"90s\" or \"8MiB\"", path, name)
+	}
 	return nil
+}
+
+// bare names the first setting with a text of its own that the file gives as a bare
+// number: the decoder would take 5 for a duration of five nanoseconds.
+func bare(t reflect.Type, raw any, path []string) string {
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		if _, text := raw.(string); !text {
+			return strings.Join(path, ".")
+		}
+		return ""
+	}
+	switch raw := raw.(type) {
+	case []any:
+		for _, one := range raw {
+			if name := bare(t.Elem(), one, path); name != "" {
+				return name
+			}
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(raw)) {
+			if member, ok := memberType(t, key); ok {
+				if name := bare(member, raw[key], append(slices.Clip(path), key)); name != "" {
+					return name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// memberType is the type of a table's key, in whatever case the file has it.
+func memberType(t reflect.Type, key string) (reflect.Type, bool) {
+	if t.Kind() == reflect.Map {
+		return t.Elem(), true
+	}
+	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("toml"), ","); name != "" && strings.EqualFold(name, key) {
+			return t.Field(i).Type, true
+		}
+	}
+	return nil, false
 }
 
 func loadEnvironment(known []Setting, from Sources) error {

@@ -63,6 +63,7 @@ func TestLoad_RefusesWithTheName(t *testing.T) {
 		"unknown in table":  {Sources{File: file(t, "[lease]\nsuspekt = \"3s\"")}, "did you mean lease.suspect?"},
 		"unknown variable":  {Sources{Environ: []string{"RP_LISTN=x"}}, "unknown environment variable RP_LISTN: did you mean listen?"},
 		"malformed in file": {Sources{File: file(t, "[lease]\nsuspect = \"3\"")}, "lease.suspect"},
+		"no unit in file":   {Sources{File: file(t, "[lease]\nsuspect = 3")}, "lease.suspect: needs a unit"},
 		"malformed in env":  {Sources{Environ: []string{"RP_LEASE_SUSPECT=soon"}}, "RP_LEASE_SUSPECT: \"soon\" is not a duration"},
 		"not a number":      {Sources{Flags: map[string]string{"slots": "many"}}, "--slots: \"many\" is not a whole number"},
 		"file only":         {Sources{Environ: []string{"RP_RUNNER=x"}}, "RP_RUNNER"},
