@@ -55,8 +55,8 @@ func TestUnknownRoutesAreProblems(t *testing.T) {
 		status       int
 		code         string
 	}{
-		{"GET", "/", 404, "not_found"}, {"GET", "/v1/nothing", 404, "not_found"}, {"POST", "/v1/jobs/x/nothing", 404, "not_found"},
-		{"GET", "/v2/jobs", 404, "not_found"}, {"GET", "//evil.example/%2f..", 404, "not_found"},
+		{"GET", "/v1/", 404, "not_found"}, {"GET", "/v1/nothing", 404, "not_found"}, {"POST", "/v1/jobs/x/nothing", 404, "not_found"},
+		{"GET", "/v1/v2/jobs", 404, "not_found"}, {"GET", "/v1//evil.example/%2f..", 404, "not_found"},
 		{"DELETE", "/v1/jobs", 405, "method_not_allowed"}, {"PATCH", "/v1/nodes/x", 405, "method_not_allowed"},
 	} {
 		ask(t, s, s.AdminToken, c.method, c.path, "").refused(t, c.method+" "+c.path, c.status, c.code)
