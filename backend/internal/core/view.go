@@ -178,10 +178,10 @@ func (p *PoolView) count(n *node) {
 		p.Unhealthy++
 	}
 	p.SlotsTotal += n.rec.Capacity.Slots
-	if n.slot.Eligible() {
+	if n.slot.Eligible() && p.Pool.ID != fleet.PoolUnassigned {
 		p.SlotsFree += n.slot.FreeSlots()
 	} else {
-		p.OutOfUse += n.rec.Capacity.Slots
+		p.OutOfUse += n.slot.FreeSlots()
 	}
 	p.Running += int64(len(n.jobs))
 }

@@ -54,8 +54,8 @@ type PoolView struct {
 	New       int32
 	Held      int32
 	Unhealthy int32 // ready, but unhealthy or not accepting
-	// Slots of all nodes; of those Free can take work now, OutOfUse belong to
-	// nodes that get no new work.
+	// Slots of all nodes; of those Free can take work now, OutOfUse are the free
+	// ones of nodes that get no new work. Nothing resolves to unassigned.
 	SlotsTotal int64
 	SlotsFree  int64
 	OutOfUse   int64
