@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"sync/atomic"
 	"time"
 
 	"rockpool/backend/internal/core/fleet"
@@ -8,27 +9,36 @@ import (
 
 // Clock gives the core its time: milliseconds since the process began, on the
 // monotonic clock, so that no jump of the wall clock moves a lease.
-type Clock struct{ start time.Time }
+type Clock struct {
+	start time.Time
+	began *atomic.Int64 // wall time of start as the wall clock is set, in Unix milliseconds
+}
 
-// NewClock starts at 1: 0 means "never" in the core's rows. The beginning is a
-// whole millisecond of the wall clock.
+// NewClock starts at 1: 0 means "never" in the core's rows.
 func NewClock() Clock {
-	now := time.Now()
-	return Clock{start: now.Add(now.Truncate(time.Millisecond).Sub(now) - time.Millisecond)}
+	c := Clock{start: time.Now().Add(-time.Millisecond), began: &atomic.Int64{}}
+	c.began.Store(c.start.UnixMilli())
+	return c
 }
 
 // Now is the core's time.
 func (c Clock) Now() fleet.Time { return fleet.Time(time.Since(c.start).Milliseconds()) }
 
-// WallAt is the wall time of a moment, by the wall clock as it is set now: whenever
-// it is asked, the same whole millisecond, so that an answer and the row agree.
+// stepped is how far the wall clock must have been set for a moment's wall time to
+// follow. Less is what passes between the readings of two clocks.
+const stepped = 1000 // milliseconds
+
+// WallAt is the wall time of a moment by the wall clock as it is set now. However
+// often it is asked it is the same millisecond, so that an answer and the row agree.
 func (c Clock) WallAt(t fleet.Time) time.Time {
 	now := time.Now()
-	return now.Add(time.Duration(t)*time.Millisecond - now.Sub(c.start)).Round(time.Millisecond)
+	began, was := now.Add(-now.Sub(c.start)).UnixMilli(), c.began.Load()
+	if max(began-was, was-began) > stepped {
+		c.began.Store(began)
+	}
+	return time.UnixMilli(c.began.Load() + int64(t)).UTC()
 }
 
 // At is the core's time of a wall time, negative for what lies before the
-// process's start.
-func (c Clock) At(wall time.Time) fleet.Time {
-	return c.Now() - fleet.Time(time.Since(wall).Milliseconds())
-}
+// process's start: what WallAt gave comes back as it was.
+func (c Clock) At(wall time.Time) fleet.Time { return fleet.Time(wall.UnixMilli() - c.began.Load()) }

@@ -17,6 +17,9 @@ func TestClock_AMomentHasOneWallTime(t *testing.T) {
 			t.Fatalf("%v and %v after %v", want, got, time.Since(c.start))
 		}
 	}
+	if back := c.At(want); back != moment {
+		t.Errorf("%v is %d and not %d", want, back, moment)
+	}
 	if off := time.Since(c.WallAt(c.Now())); off < -time.Millisecond || off > time.Second {
 		t.Errorf("now is %v off", off)
 	}
