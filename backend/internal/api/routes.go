@@ -161,7 +161,7 @@ var systemRoutes = []Route{
 	{Method: get, Path: "/v1/admin/audit/verify", Object: "audit", Action: "verify", handling: plain((*API).verifyAudit),
 		Summary: "Check the whole chain of audit entries.", Answers: rest.AuditVerified{}, Status: ok},
 	{Method: get, Path: "/v1/channel", Object: "channel", Action: "open", handling: plain((*API).openChannel),
-		Summary: "Upgrade to the agents' WebSocket channel, with a node's secret or a license code.",
+		Summary: "Upgrade to the WebSocket channel: a node with its secret or a license code, a console with its cookie.",
 		Status:  []int{101}, Fails: []int{426, 429}, Streams: true, Delegated: true},
 	{Method: get, Path: "/v1/openapi.json", Object: "openapi", Action: "read", handling: plain((*API).getOpenAPI),
 		Summary: "This document.", Media: "application/json", Status: ok},

@@ -68,14 +68,14 @@ func (s *jobs) open() (list []ids.JobID) {
 }
 
 // live brings in what memory has of open jobs and says which rows it changed.
-func (s *jobs) live(views map[ids.JobID]core.JobView, wall func(fleet.Time) time.Time) (list []changed) {
+func (s *jobs) live(views map[ids.JobID]core.JobView, decided bool, wall func(fleet.Time) time.Time) (list []changed) {
 	for id, j := range s.of {
 		v, open := views[id]
 		if !open {
 			continue
 		}
 		before, waits := j.row, j.waits
-		j.live(&v, wall)
+		j.live(&v, decided, wall)
 		if j.row != before || !s.only.IsZero() && j.waits != waits {
 			list = append(list, changed{id.String(), false})
 		}

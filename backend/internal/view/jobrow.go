@@ -59,8 +59,9 @@ func (s *jobState) commit(row *core.JobRow, wall func(fleet.Time) time.Time) {
 }
 
 // live takes what memory has of an open job. An end is told once it is committed:
-// nobody shall see it taken back by a crash.
-func (s *jobState) live(v *core.JobView, wall func(fleet.Time) time.Time) {
+// nobody shall see it taken back by a crash. decided: a waiting job's decision is
+// that of this moment, not the one that was stored.
+func (s *jobState) live(v *core.JobView, decided bool, wall func(fleet.Time) time.Time) {
 	if v.State.Terminal() || !s.open {
 		return
 	}
@@ -70,7 +71,7 @@ func (s *jobState) live(v *core.JobView, wall func(fleet.Time) time.Time) {
 	if v.StartedAt != s.began { // the wall clock's answer to the same question may differ
 		s.began, r.StartedAt = v.StartedAt, wallMillis(v.StartedAt, wall)
 	}
-	if v.Decision != nil {
+	if v.Decision != nil && (decided || v.State != fleet.JobQueued) {
 		s.decided(v.Decision)
 	}
 }

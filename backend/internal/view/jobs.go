@@ -43,12 +43,12 @@ func (v *View) refreshJobs(ctx context.Context, gather, decide bool) {
 	v.mu.Unlock()
 	if gather && len(open) > 0 {
 		if views, err := v.cfg.Source.JobStates(ctx, open); err == nil {
-			v.takeLive(views)
+			v.takeLive(views, false)
 		}
 	}
 	if decide && len(single) > 0 {
 		if views, err := v.cfg.Source.LiveJobs(ctx, single); err == nil {
-			v.takeLive(views)
+			v.takeLive(views, true)
 		}
 	}
 }
@@ -69,12 +69,12 @@ func (v *View) openJobs() (open, single []ids.JobID) {
 	return open, single
 }
 
-func (v *View) takeLive(views map[ids.JobID]core.JobView) {
+func (v *View) takeLive(views map[ids.JobID]core.JobView, decided bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, f := range v.feeds {
 		if f.jobs != nil {
-			f.mark(f.jobs.live(views, v.cfg.Source.WallAt))
+			f.mark(f.jobs.live(views, decided, v.cfg.Source.WallAt))
 		}
 	}
 }

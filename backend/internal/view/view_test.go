@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -381,6 +382,137 @@ func TestView_OneNodesTopicHasItsTimeline(t *testing.T) {
 		pass(time.Second)
 		if len(d.nodes) != 1 || len(d.seen()) != 0 {
 			t.Errorf("rows %v after %d deltas", d.nodes, len(d.seen()))
+		}
+	})
+}
+
+// A console that loses frames, or its connection, notices it by prev and begins
+// anew: when all is quiet it holds what REST would say.
+func TestInv_I21_LostFramesEndInTheSameRows(t *testing.T) {
+	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
+		chance := rand.New(rand.NewPCG(1, 2))
+		for i := range 40 {
+			stage.Put(viewtest.Node(fmt.Sprintf("n%02d", i), 7+int64(i%2)))
+		}
+		c := &lossy{desk: newDesk(t), chance: rand.New(rand.NewPCG(3, 4))}
+		sub := c.begin(v)
+		for range 400 {
+			id := fmt.Sprintf("n%02d", chance.IntN(40))
+			stage.Change(id, func(n *core.NodeView) {
+				n.Spooled++
+				n.Lease = []fleet.LeaseState{fleet.LeaseReady, fleet.LeaseSuspect, fleet.LeaseLost}[chance.IntN(3)]
+			})
+			pass(time.Duration(chance.IntN(60)) * time.Millisecond)
+			if c.broken() || chance.IntN(50) == 0 {
+				sub.End()
+				sub = c.begin(v)
+			}
+		}
+		c.settle() // nothing is lost any more
+		pass(time.Second)
+		if c.broken() {
+			sub.End()
+			sub = c.begin(v)
+		}
+		defer sub.End()
+		pass(0)
+		if c.lost == 0 || c.begun < 5 {
+			t.Fatalf("%d frames lost, begun %d times: this showed nothing", c.lost, c.begun)
+		}
+		fresh := newDesk(t)
+		other, _ := fresh.subscribe(v, everybody, wire.TopicNodes, wire.Filter{State: "lost"})
+		defer other.End()
+		if len(c.nodes) != len(fresh.nodes) {
+			t.Errorf("%d rows are held, %d are true", len(c.nodes), len(fresh.nodes))
+		}
+		for id, row := range fresh.nodes {
+			if held := c.nodes[id]; held.Spooled != row.Spooled || held.Lease != row.Lease {
+				t.Errorf("%s: held %+v, true %+v", id, held, row)
+			}
+		}
+	})
+}
+
+// lossy is a desk that loses one frame in ten.
+type lossy struct {
+	*desk
+	guard       sync.Mutex // of what follows
+	chance      *rand.Rand // nil: loses nothing
+	gap         bool
+	lost, begun int
+}
+
+func (c *lossy) begin(v *View) *Subscription {
+	sub, snapshot, err := v.Subscribe(context.Background(), &everybody, wire.TopicNodes, wire.Filter{State: "lost"}, c)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.guard.Lock()
+	defer c.guard.Unlock()
+	c.begun++
+	c.gap = false
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.nodes)
+	for last := false; !last; {
+		var e wire.Encoded
+		if e, last, err = snapshot.Next(); err != nil {
+			c.t.Fatal(err)
+		}
+		part := decode[wire.Snapshot](c.t, e)
+		c.keep(nil, nil, part.Nodes, nil)
+		c.rev[part.Topic] = part.Rev
+	}
+	return sub
+}
+
+// broken reports that a delta did not fit.
+func (c *lossy) broken() bool {
+	c.guard.Lock()
+	defer c.guard.Unlock()
+	return c.gap
+}
+
+// settle ends the losing.
+func (c *lossy) settle() {
+	c.guard.Lock()
+	defer c.guard.Unlock()
+	c.chance = nil
+}
+
+func (c *lossy) Delta(topic string, rev int64, e wire.Encoded) {
+	c.guard.Lock()
+	defer c.guard.Unlock()
+	if c.chance != nil && c.chance.IntN(10) == 0 {
+		c.lost++
+		return
+	}
+	if delta := decode[wire.Delta](c.t, e); delta.Prev != c.rev[topic] {
+		c.gap = true
+	}
+	if !c.gap {
+		c.desk.Delta(topic, rev, e)
+	}
+}
+
+// A waiting job says why; what was stored about it long ago does not come back.
+func TestView_AWaitingJobsReasonIsThatOfNow(t *testing.T) {
+	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
+		id := viewtest.JobID(1)
+		stage.PutJob(record.Job{Spec: fleet.JobSpec{ID: id, App: "cam", Owner: 7}, State: fleet.JobQueued, Cause: fleet.CausePoolExhausted})
+		decision := fleet.Decision{Rule: fleet.RuleOwnerPool, Pools: []fleet.Tally{{Pool: "pool-7"}}}
+		stage.Live(core.JobView{ID: id, State: fleet.JobQueued, Cause: fleet.CausePoolExhausted, Decision: &decision})
+		d := newDesk(t)
+		sub, _ := d.subscribe(v, everybody, wire.TopicJob+id.String(), wire.Filter{})
+		defer sub.End()
+		pass(3 * time.Second)
+		if row := d.jobs[id.String()]; row.Waits == "" || row.Reason != "pool_exhausted" {
+			t.Errorf("the job says %+v", row)
+		}
+		quiet := len(d.seen())
+		pass(10 * time.Second)
+		if n := len(d.seen()) - quiet; n != 0 {
+			t.Errorf("%d deltas of a job to which nothing happens", n)
 		}
 	})
 }

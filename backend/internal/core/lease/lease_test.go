@@ -48,3 +48,26 @@ func TestLease_DueIsWhenSilenceCounts(t *testing.T) {
 		}
 	}
 }
+
+func TestLease_RemembersItsNewestChanges(t *testing.T) {
+	var lease Lease
+	if lease.Since() != 0 {
+		t.Errorf("a new lease is %d old", lease.Since())
+	}
+	for i := range fleet.Time(2 * MaxPast) {
+		lease.On(Opened, 10*i+1, times)
+		kept := lease.Past
+		lease.On(Broken, 10*i+2, times)
+		if len(kept) > 0 && kept[len(kept)-1].Event != Opened {
+			t.Fatal("a list that was given out has changed")
+		}
+	}
+	last := lease.Past[len(lease.Past)-1]
+	if len(lease.Past) != MaxPast || last.Event != Broken || last.State != fleet.LeaseSuspect || lease.Since() != last.At {
+		t.Errorf("%d changes, the last %+v", len(lease.Past), last)
+	}
+	lease.On(Granted, 5000, times)
+	if lease.Heard == 5000 || lease.Seen != 5000 {
+		t.Error("a grace counts as a frame")
+	}
+}
