@@ -1,6 +1,6 @@
 import { expect } from "@playwright/test";
 import { Fleet } from "./fleet";
-import { axeClean, serverAway, signIn, test, watch } from "./page";
+import { axeClean, place, serverAway, signIn, test, watch } from "./page";
 import { desk, chromium as options } from "./playwright.config";
 
 const password = "correct horse battery";
@@ -50,7 +50,7 @@ test("from the setup link to a node set aside, and out again", async ({ page, br
     fleet.startAgent("lis-edge-11", { license, labels: { note: "<img src=x onerror=alert(1)>" } });
     await expect(page.locator("[data-pool=pool-1]")).toContainText("1 ready", { timeout: 30_000 });
     await axeClean(page, "fleet");
-    await page.getByRole("link", { name: "Nodes", exact: !phone }).filter({ visible: true }).first().click();
+    await place(page, "Nodes").click();
     await expect(page.getByRole("table", { name: "Nodes" })).toContainText("lis-edge-11");
     await axeClean(page, "nodes");
   });
@@ -79,7 +79,7 @@ test("from the setup link to a node set aside, and out again", async ({ page, br
     const other = await second.newPage();
     watch(other, problems, /401 \(Unauthorized\)/);
     await signIn(other, fleet.url, "admin", password);
-    await other.getByRole("link", { name: "Nodes", exact: false }).first().click();
+    await place(other, "Nodes").click();
     await expect(other.getByRole("table", { name: "Nodes" })).toContainText("pool-1");
 
     await page.goto(`${fleet.url}/nodes/lis-edge-11`);
@@ -140,7 +140,7 @@ test("a node that is killed leaves ready within 26 s, without a reload", async (
   fleet.startAgent("ams-edge-04", { license: await fleet.license("1") });
   await fleet.awaitLease("ams-edge-04", "ready");
   await signIn(page, fleet.url, "admin", password);
-  await page.getByRole("link", { name: "Nodes", exact: false }).first().click();
+  await place(page, "Nodes").click();
   const row = page.getByRole("row", { name: /ams-edge-04/ });
   await expect(row).toContainText("ready");
   await fleet.killAgent("ams-edge-04");

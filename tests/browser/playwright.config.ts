@@ -21,7 +21,7 @@ export default defineConfig({
   timeout: 120_000,
   expect: { timeout: 15_000 },
   reporter: [["list"]],
-  use: { ...chromium, timezoneId: "UTC", reducedMotion: "reduce", trace: "retain-on-failure" },
+  use: { ...chromium, timezoneId: "UTC", reducedMotion: "reduce", actionTimeout: 20_000, trace: "retain-on-failure" },
   projects: [
     { name: "desk", use: desk },
     { name: "phone", use: phone },

@@ -27,6 +27,9 @@ export function fine(ms: number): string {
   return ms < 10_000 ? `${(ms / 1000).toFixed(1)}s` : duration(ms);
 }
 
+/** A span whose milliseconds matter only while it is short. */
+export const span = (ms: number) => (ms < 10_000 ? fine(Math.max(0, ms)) : duration(ms));
+
 /** An age in one unit: 3s, 14m, 2h. */
 export function age(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000));

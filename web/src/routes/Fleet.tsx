@@ -127,8 +127,8 @@ function Totals({ fleet }: { fleet: FleetRow | undefined }) {
   return (
     <div className={styles.totals}>
       <Strip>
-        <Figure label="Nodes ready" value={fleet && count(fleet.nodes.ready)} note={fleet && `of ${count(sum(fleet.nodes))}`} />
-        <Figure label="Free slots" value={fleet && count(fleet.slots_free)} note={fleet && `of ${count(fleet.slots_total)}`} />
+        <Figure label="Nodes ready" short="Ready" value={fleet && count(fleet.nodes.ready)} note={fleet && `of ${count(sum(fleet.nodes))}`} />
+        <Figure label="Free slots" short="Free" value={fleet && count(fleet.slots_free)} note={fleet && `of ${count(fleet.slots_total)}`} />
         <Figure label="Running" value={fleet && count(fleet.running)} />
         <Figure label="Queued" value={fleet && count(fleet.queued)} />
       </Strip>

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react";
 import { getAttempts, getJob } from "../api/calls";
 import { Refusal } from "../api/client";
 import type { Attempt, Job as JobDocument } from "../api/documents";
-import { duration, shortId } from "../format";
+import { duration, shortId, span } from "../format";
 import { useNow, useStale, useTopic } from "../live/live";
 import { Columns, Page } from "../shell/Page";
 import { isOpen } from "../state";
@@ -110,7 +110,11 @@ function Loaded({ row, job, attempts, failed }: LoadedProps) {
             ) : (
               <Attempts row={row} attempts={attempts} />
             )}
-            {!waiting && <Log row={row} />}
+            {!waiting && (
+              <div className={styles.late}>
+                <Log row={row} />
+              </div>
+            )}
           </>
         }
         side={
@@ -162,7 +166,7 @@ function Facts({ row, job }: { row: JobRow; job: JobDocument | undefined }) {
       </Fact>
       <Fact label="Role">{job?.role ?? "—"}</Fact>
       <Fact label="Priority">{row.priority}</Fact>
-      <Fact label={row.ended_at ? "Took" : "Since submit"}>{duration((row.ended_at || now) - row.created_at)}</Fact>
+      <Fact label={row.ended_at ? "Took" : "Since submit"}>{row.ended_at ? span(row.ended_at - row.created_at) : duration(now - row.created_at)}</Fact>
       {row.reason && <Fact label={row.ended_at ? "Ended because" : "Waits because"}>{causeIn(row.reason)}</Fact>}
     </Strip>
   );

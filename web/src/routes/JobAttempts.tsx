@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { Attempt } from "../api/documents";
-import { duration, hourMinute, moment, plural } from "../format";
+import { hourMinute, span as length, moment, plural } from "../format";
 import { useNow } from "../live/live";
 import { isOpen } from "../state";
 import { causeIn } from "../strings";
@@ -62,7 +62,7 @@ export function Attempts({ row, attempts }: { row: JobRow; attempts: Attempt[] |
 
 function Timeline({ list, row, now }: { list: Attempt[]; row: JobRow; now: number }) {
   const from = row.created_at;
-  const to = Math.max(from + 1000, row.ended_at || now);
+  const to = Math.max(from + 100, row.ended_at || now);
   const place = (t: number) => `${Math.min(100, Math.max(0, ((t - from) / (to - from)) * 100))}%`;
   const width = (a: number, b: number) => `max(4px, ${Math.max(0, ((b - a) / (to - from)) * 100)}%)`;
   const waited = gaps(list, row, now);
@@ -72,7 +72,7 @@ function Timeline({ list, row, now }: { list: Attempt[]; row: JobRow; now: numbe
       <div className={styles.axis}>
         {[0, 0.25, 0.5, 0.75].map((part) => (
           <span key={part} style={{ left: `${part * 100}%` }}>
-            {to - from > 240_000 ? hourMinute(from + part * (to - from)) : `+${duration(part * (to - from))}`}
+            {to - from > 240_000 ? hourMinute(from + part * (to - from)) : part === 0 ? hourMinute(from) : `+${length(part * (to - from))}`}
           </span>
         ))}
       </div>
@@ -85,7 +85,7 @@ function Timeline({ list, row, now }: { list: Attempt[]; row: JobRow; now: numbe
             <i key={g.from} className={styles.waited} style={{ left: place(g.from), width: width(g.from, g.to) }} />
           ))}
         </div>
-        <small>{duration(total)} in all</small>
+        <small>{length(total)} in all</small>
       </div>
       {list.map((a) => {
         const s = span(a, now);
@@ -125,10 +125,12 @@ interface ListProps {
   now: number;
 }
 
-const ran = (a: Attempt, now: number) => {
-  const from = at(a.startedAt);
-  return from ? duration(span(a, now).to - from) : "never";
-};
+function ran(a: Attempt, row: JobRow, now: number): string {
+  const open = a.outcome === "open" && a.attempt === row.attempt;
+  const from = at(a.startedAt) || (open ? row.started_at : 0);
+  if (from) return length((open ? now : span(a, now).to) - from);
+  return open ? "not yet" : "never";
+}
 
 function Rows({ list, row, now }: ListProps) {
   return (
@@ -157,7 +159,7 @@ function Rows({ list, row, now }: ListProps) {
               <State of={stateOf(a, row)} />
             </td>
             <td>{a.assignedAt ? moment(a.assignedAt) : ""}</td>
-            <td>{ran(a, now)}</td>
+            <td>{ran(a, row, now)}</td>
             <td>{wordsOf(a, row)}</td>
           </tr>
         ))}
@@ -174,7 +176,7 @@ function Cards({ list, row, now }: ListProps) {
           <span className={styles.line}>
             <Glyph of={stateOf(a, row)} /> {a.attempt} <code>{a.node}</code>
             <span className={styles.quiet}>{stateOf(a, row).replace("_", " ")}</span>
-            <span className={styles.end}>{ran(a, now)}</span>
+            <span className={styles.end}>{ran(a, row, now)}</span>
           </span>
           {wordsOf(a, row) && <span className={styles.quiet}>{wordsOf(a, row)}</span>}
         </li>

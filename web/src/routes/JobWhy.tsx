@@ -102,7 +102,7 @@ function Rejected({ pools }: { pools: PoolDecision[] }) {
           <b>{count(r.n)}</b>
           <span>{r.reason}</span>
           <span className={styles.quiet}>
-            {reasonIn(r.reason)}
+            {reasonIn(r.reason) === r.reason ? "" : reasonIn(r.reason)}
             {several && `, in ${r.pool}`}
           </span>
         </li>

@@ -3,7 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { listJobs } from "../api/calls";
 import type { Job } from "../api/documents";
-import { age, count, duration, shortId } from "../format";
+import { age, count, duration, shortId, span } from "../format";
 import { useNow, useTopic } from "../live/live";
 import { Page } from "../shell/Page";
 import { isOpen } from "../state";
@@ -35,7 +35,7 @@ const read: Read<JobRow> = (row, key) => readers[key]?.(row);
 
 /** How long it ran, or has been running or waiting. */
 function took(j: JobRow, now: number): string {
-  if (j.ended_at) return j.started_at ? duration(j.ended_at - j.started_at) : "never ran";
+  if (j.ended_at) return j.started_at ? span(j.ended_at - j.started_at) : "never ran";
   return duration(now - (j.started_at || j.created_at));
 }
 
@@ -168,7 +168,13 @@ export function Jobs() {
         phase === "ready" && <span>{shown.length === rows.length ? `${count(rows.length)} newest` : `${count(shown.length)} of ${count(rows.length)}`}</span>
       }
     >
-      <FilterBar label="Filter jobs" query={q} onChange={setQuery} complete={(begun) => keys.find((k) => begun && k.startsWith(begun))} />
+      <FilterBar
+        label="Filter jobs"
+        hint="state:  app:  pool:  or a part of the id"
+        query={q}
+        onChange={setQuery}
+        complete={(begun) => keys.find((k) => begun && k.startsWith(begun))}
+      />
       <StateChips counts={counts} query={q} onChange={setQuery} />
       {phase === "loading" ? (
         <Panel label="Jobs">

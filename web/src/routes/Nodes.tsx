@@ -66,7 +66,7 @@ function columns(now: number): Column<Row>[] {
       head: "Slots",
       width: "132px",
       cell: (n) => (
-        <span className={styles.slots}>
+        <span className={styles.slots} data-figures>
           <CapacityBar thin used={n.slots_used} out={outOfUse(n)} total={n.slots_total} />
           {n.slots_used}/{n.slots_total}
         </span>
@@ -119,7 +119,13 @@ export function Nodes() {
         )
       }
     >
-      <FilterBar label="Filter nodes" query={q} onChange={setQuery} complete={(begun) => complete(begun, rows)} />
+      <FilterBar
+        label="Filter nodes"
+        hint="pool:  state:  region:  or a part of the id"
+        query={q}
+        onChange={setQuery}
+        complete={(begun) => complete(begun, rows)}
+      />
       <StateChips counts={states} query={q} onChange={setQuery} />
       {phase === "loading" ? (
         <Panel label="Nodes">

@@ -1,5 +1,6 @@
+import { useNavigate } from "@tanstack/react-router";
 import { useLink } from "../live/live";
-import { useSession } from "../session";
+import { isSuperadmin, useSession } from "../session";
 import { nextTheme, setTheme, useTheme } from "../theme";
 import { Button } from "../ui/controls";
 import { Sheet } from "../ui/floating";
@@ -11,9 +12,14 @@ export function More({ onClose }: { onClose(): void }) {
   const session = useSession();
   const theme = useTheme();
   const { welcome } = useLink();
+  const navigate = useNavigate();
   const search = () => {
     onClose();
     dispatchEvent(new Event(openPalette));
+  };
+  const add = () => {
+    onClose();
+    void navigate({ to: "/", search: { add: true } });
   };
   return (
     <Sheet title={session?.user.name ?? ""} open onClose={onClose}>
@@ -26,6 +32,11 @@ export function More({ onClose }: { onClose(): void }) {
       <Button icon="search" onPress={search}>
         Search or run
       </Button>
+      {isSuperadmin(session) && (
+        <Button icon="plus" onPress={add}>
+          Add node
+        </Button>
+      )}
       <Button icon="sun" onPress={() => setTheme(nextTheme[theme])}>
         Theme: {themeNames[theme]}
       </Button>

@@ -42,8 +42,8 @@ export function Page({ title, note, above, actions, menu, fill, children }: Page
           </Link>
         )}
         <h1>{title}</h1>
-        {note && <div className={styles.note}>{note}</div>}
-        <div className={styles.actions}>{actions}</div>
+        {note && <div className={`${styles.note} ${above ? "" : styles.list}`}>{note}</div>}
+        <div className={`${styles.actions} ${above ? "" : styles.list}`}>{actions}</div>
         <div className={styles.phoneSide}>
           <Pulse short />
           {menu ?? (

@@ -94,10 +94,10 @@ function Sidebar({ onSearch }: { onSearch(): void }) {
             <strong>{session?.user.name}</strong> <small>{session?.roles[0]}</small>
           </span>
           <ThemeButton />
+          <button type="button" className={styles.theme} aria-label="Sign out" title="Sign out" onClick={signOutNow}>
+            <Icon name="leave" />
+          </button>
         </div>
-        <button type="button" className={styles.leave} onClick={signOutNow}>
-          Sign out
-        </button>
       </div>
     </nav>
   );

@@ -4,6 +4,8 @@ import styles from "./filter.module.css";
 
 export interface FilterBarProps {
   label: string;
+  /** Words that can be written, while there are none. */
+  hint: string;
   query: string;
   onChange(query: string): void;
   /** What a word that was begun could become: keys, and values of a key. */
@@ -11,7 +13,7 @@ export interface FilterBarProps {
 }
 
 /** Words as chips, and the one that is being written behind them. */
-export function FilterBar({ label, query, onChange, complete }: FilterBarProps) {
+export function FilterBar({ label, hint, query, onChange, complete }: FilterBarProps) {
   const words = query.split(/\s+/).filter(Boolean);
   const [begun, setBegun] = useState("");
   const input = useRef<HTMLInputElement>(null);
@@ -70,7 +72,7 @@ export function FilterBar({ label, query, onChange, complete }: FilterBarProps) 
           data-search
           aria-label={label}
           value={begun}
-          placeholder={words.length === 0 ? "pool:  state:  region:  or a part of the id" : ""}
+          placeholder={words.length === 0 ? hint : ""}
           spellCheck={false}
           autoCapitalize="off"
           autoComplete="off"

@@ -41,10 +41,22 @@ export function Strip({ children }: { children: ReactNode }) {
   return <dl className={styles.strip}>{children}</dl>;
 }
 
-export function Figure({ label, value, note, children }: { label: string; value: ReactNode; note?: ReactNode; children?: ReactNode }) {
+export interface FigureProps {
+  label: string;
+  /** In its place on a phone. */
+  short?: string;
+  value: ReactNode;
+  note?: ReactNode;
+  children?: ReactNode;
+}
+
+export function Figure({ label, short, value, note, children }: FigureProps) {
   return (
     <div className={styles.figure}>
-      <dt>{label}</dt>
+      <dt>
+        <span className={short ? styles.long : undefined}>{label}</span>
+        {short && <span className={styles.short}>{short}</span>}
+      </dt>
       <dd>
         <strong>{value ?? <Gray wide={56} />}</strong>
         {note !== undefined && <span className={styles.note}>{note}</span>}

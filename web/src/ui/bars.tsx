@@ -41,7 +41,7 @@ export function Spark({ values, label }: { values: number[]; label: string }) {
   const width = 96;
   const height = 20;
   const top = Math.max(1, ...values);
-  const x = (i: number) => (values.length < 2 ? width : 2 + (i * (width - 6)) / (values.length - 1));
+  const x = (i: number) => (values.length < 2 ? width - 4 : 2 + (i * (width - 6)) / (values.length - 1));
   const y = (v: number) => height - 3 - (v / top) * (height - 6);
   const line = values.map((v, i) => `${i === 0 ? "M" : "L"}${x(i).toFixed(1)} ${y(v).toFixed(1)}`).join("");
   const last = values[values.length - 1];
