@@ -39,6 +39,7 @@ type (
 	LicenseRequest = rest.LicenseRequest
 	NewLicense     = rest.NewLicense
 	SetupRequest   = rest.SetupRequest
+	SetupDone      = rest.SetupDone
 	Token          = rest.Token
 	TokenRequest   = rest.TokenRequest
 	NewToken       = rest.NewToken

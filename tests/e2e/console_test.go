@@ -434,3 +434,29 @@ func TestAttack_A40_NoPasswordStandsInTheDatabase(t *testing.T) {
 		t.Errorf("%d passwords are kept otherwise than as argon2id", n)
 	}
 }
+
+// The link of the first start makes a superadmin who signs in by a password.
+func TestConsole_TheFirstSuperadminSignsIn(t *testing.T) {
+	t.Parallel()
+	s := rig.NewUnclaimed(t, settings...)
+	p := &person{t: t, s: s, name: "ada"}
+	setup := func(password string) answer {
+		return p.ask("POST", "/v1/setup", fmt.Sprintf(`{"setupToken": %q, "name": "ada", "password": %q}`, s.Offered(), password))
+	}
+	setup("too short").refused(t, "a short password", 400, "bad_request")
+	setup(strings.Repeat("x", 129)).refused(t, "a long password", 400, "bad_request")
+	a := setup(consolePassword)
+	if a.Status != 201 || strings.Contains(a.Body, "rp_") || p.cookie != "" {
+		t.Fatalf("setup answered %d %s", a.Status, a.Body)
+	}
+	var done backendtest.SetupDone
+	a.read(t, &done)
+	p.id = done.User.ID
+	p.ask("GET", "/v1/nodes", "").refused(t, "before signing in", 401, "unauthenticated")
+	p.signIn()
+	c := p.open(wire.Subscribe{Topic: wire.TopicPools})
+	c.until("the pools came", func() bool { return c.pools["default"].ID != "" && c.pools["unassigned"].ID != "" })
+	if a := p.ask("POST", "/v1/tokens", `{"name": "laptop"}`); a.Status != 201 {
+		t.Errorf("a token for programs: %d %s", a.Status, a.Body)
+	}
+}
