@@ -89,7 +89,33 @@ func SplitLabels(labels []Pair) (kept []Pair, claims []string) {
 	return kept, claims
 }
 
+// maxNesting is how deep an output may nest: readers in other languages give up
+// at a thousand, and a list of jobs shows the outputs of all.
+const maxNesting = 128
+
 // IsDocument reports whether a result's output is what it must be: one JSON
-// document, nested at most as deep as Go reads it, in UTF-8, which alone
-// PostgreSQL takes. Both sides ask it, so that no node spools what can't be kept.
-func IsDocument(output []byte) bool { return utf8.Valid(output) && json.Valid(output) }
+// document that nests within reason, in UTF-8, which alone PostgreSQL takes. Both
+// sides ask it, so that no node spools what can't be kept.
+func IsDocument(output []byte) bool {
+	return utf8.Valid(output) && json.Valid(output) && nesting(output) <= maxNesting
+}
+
+// nesting is the depth of a valid document.
+func nesting(document []byte) (deepest int) {
+	depth, text := 0, false
+	for i := 0; i < len(document); i++ {
+		switch c := document[i]; {
+		case c == '"':
+			text = !text
+		case text && c == '\\':
+			i++ // whatever is escaped
+		case text:
+		case c == '[' || c == '{':
+			depth++
+			deepest = max(deepest, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return deepest
+}
