@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"rockpool/backend/internal/limit"
 	"slices"
 	"testing"
 	"time"
@@ -209,7 +210,7 @@ func TestGate_GuessingIsHeldBackUnread(t *testing.T) {
 	}
 	asked := store.asked
 	_, err := g.Identify(t.Context(), bearer(enroll.NewTokenSecret().Text), here)
-	if limited, ok := err.(*LimitedError); !ok || limited.RetryAfter <= 0 || limited.RetryAfter > guessRefill {
+	if limited, ok := err.(*limit.Error); !ok || limited.RetryAfter <= 0 || limited.RetryAfter > guessRefill {
 		t.Errorf("error %v", err)
 	}
 	if store.asked != asked {
@@ -220,43 +221,5 @@ func TestGate_GuessingIsHeldBackUnread(t *testing.T) {
 	}
 	if _, err := g.Identify(t.Context(), bearer(enroll.NewTokenSecret().Text), netip.MustParseAddr("192.0.2.2")); CodeOf(err) != fleet.CodeUnauthenticated {
 		t.Errorf("another address: %v", err)
-	}
-}
-
-func TestAttack_A45_TheLimiterForgetsTheOldestAndNeverAll(t *testing.T) {
-	l := NewLimiter(1, time.Hour, 100, func() time.Time { return clockNow })
-	guesser := netip.MustParseAddr("2001:db8::1")
-	l.Take(guesser)
-	for i := range 10_000 {
-		l.Take(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}))
-		if l.Wait(guesser) == 0 { // seen again and again: not the oldest
-			t.Fatalf("forgotten after %d others", i)
-		}
-	}
-	if n := l.buckets.Len(); n != 100 {
-		t.Errorf("%d prefixes are kept", n)
-	}
-	if l.Wait(netip.MustParseAddr("2001:db8::ffff")) == 0 {
-		t.Error("another address of the same /64 is somebody else")
-	}
-	if l.Wait(netip.MustParseAddr("10.0.0.0")) != 0 {
-		t.Error("the oldest is still kept")
-	}
-}
-
-func TestLimiter_Refills(t *testing.T) {
-	now := clockNow
-	l := NewLimiter(2, time.Minute, 10, func() time.Time { return now })
-	l.Take(here)
-	if l.Wait(here) != 0 {
-		t.Error("one of two is gone, and it waits")
-	}
-	l.Take(here)
-	if wait := l.Wait(here); wait != time.Minute {
-		t.Errorf("waits %s", wait)
-	}
-	now = now.Add(time.Minute)
-	if l.Wait(here) != 0 {
-		t.Error("it did not refill")
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/enroll"
+	"rockpool/backend/internal/limit"
 	"rockpool/backend/internal/record"
 )
 
@@ -32,18 +33,11 @@ type Store interface {
 	ConsoleSessionBySum(ctx context.Context, sum enroll.Sum) (record.User, error)
 }
 
-// LimitedError refuses an address that showed too many wrong credentials, unread.
-type LimitedError struct{ RetryAfter time.Duration }
-
-func (e *LimitedError) Error() string {
-	return fmt.Sprintf("%s: too many attempts from this address: try again in %s", fleet.CodeRateLimited, e.RetryAfter)
-}
-
 // Gate tells whose credential a request carries. A secret is only ever looked up
 // by its SHA-256, so that the time of a comparison tells nothing of it.
 type Gate struct {
 	store   Store
-	guesses *Limiter
+	guesses *limit.Limiter
 	// good lets credentials that lately were right through a prefix on which
 	// somebody else guesses.
 	good *lru.Cache[enroll.Sum, struct{}]
@@ -53,13 +47,13 @@ type Gate struct {
 // NewGate makes a gate; the clock is for expiry and rate limits.
 func NewGate(store Store, now func() time.Time) *Gate {
 	good, _ := lru.New[enroll.Sum, struct{}](maxGood) // fails on a size below 1 only
-	return &Gate{store: store, guesses: NewLimiter(guessBurst, guessRefill, maxPrefixes, now), good: good, now: now}
+	return &Gate{store: store, guesses: limit.New(guessBurst, guessRefill, maxPrefixes, now), good: good, now: now}
 }
 
 // Identify reads the request's Authorization header, or without one the cookie of a
 // console session; with neither it is anonymous.
 // The kind of a credential is told by its shape before any database is asked.
-// Errors are *fleet.Error (unauthenticated, unavailable) or *LimitedError.
+// Errors are *fleet.Error (unauthenticated, unavailable) or *limit.Error.
 func (g *Gate) Identify(ctx context.Context, header http.Header, from netip.Addr) (Principal, error) {
 	lines := header.Values("Authorization")
 	if len(lines) == 0 {
@@ -81,7 +75,7 @@ func (g *Gate) Identify(ctx context.Context, header http.Header, from netip.Addr
 func (g *Gate) look(ctx context.Context, sum enroll.Sum, from netip.Addr, find func(context.Context, enroll.Sum) (Principal, error)) (Principal, error) {
 	known := g.good.Contains(sum)
 	if wait := g.guesses.Wait(from); wait > 0 && !known {
-		return Principal{}, &LimitedError{RetryAfter: wait}
+		return Principal{}, &limit.Error{RetryAfter: wait}
 	}
 	p, err := find(ctx, sum)
 	switch {

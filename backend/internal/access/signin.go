@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/limit"
 	"rockpool/backend/internal/record"
 )
 
@@ -31,24 +32,24 @@ type PasswordStore interface {
 type SignIns struct {
 	store    PasswordStore
 	hasher   *Hasher
-	accounts *Limiter
-	prefixes *Limiter
+	accounts *limit.Limiter
+	prefixes *limit.Limiter
 }
 
 // NewSignIns makes it; the clock is for the limits.
 func NewSignIns(store PasswordStore, hasher *Hasher, now func() time.Time) *SignIns {
 	return &SignIns{
 		store: store, hasher: hasher,
-		accounts: NewLimiter(accountBurst, accountRefill, maxAccounts, now),
-		prefixes: NewLimiter(passwordBurst, passwordRefill, maxPrefixes, now),
+		accounts: limit.New(accountBurst, accountRefill, maxAccounts, now),
+		prefixes: limit.New(passwordBurst, passwordRefill, maxPrefixes, now),
 	}
 }
 
 // Check gives the user whose name and password these are. Errors: unauthenticated,
-// *LimitedError, *BusyError, or the store's.
+// *limit.Error, *BusyError, or the store's.
 func (s *SignIns) Check(ctx context.Context, actor record.Actor, from netip.Addr, name, password string) (record.User, error) {
 	if wait := max(s.accounts.WaitOf(name, from), s.prefixes.Wait(from)); wait > 0 {
-		return record.User{}, &LimitedError{RetryAfter: wait}
+		return record.User{}, &limit.Error{RetryAfter: wait}
 	}
 	user, hash, err := s.store.PasswordOf(ctx, name)
 	if err != nil && CodeOf(err) != fleet.CodeNotFound {
@@ -60,7 +61,7 @@ func (s *SignIns) Check(ctx context.Context, actor record.Actor, from netip.Addr
 	}
 	// Asked again: others may have guessed while this one waited for its turn.
 	if wait := s.accounts.WaitOf(name, from); wait > 0 {
-		return record.User{}, &LimitedError{RetryAfter: wait}
+		return record.User{}, &limit.Error{RetryAfter: wait}
 	}
 	if !right {
 		return record.User{}, s.wrong(ctx, actor, from, name)

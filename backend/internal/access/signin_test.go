@@ -13,6 +13,7 @@ import (
 
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/enroll"
+	"rockpool/backend/internal/limit"
 	"rockpool/backend/internal/record"
 )
 
@@ -88,7 +89,7 @@ func TestAttack_A36_GuessesOfAPasswordAreLimited(t *testing.T) {
 			t.Fatalf("guess %d: %v", i, err)
 		}
 	}
-	var limited *LimitedError
+	var limited *limit.Error
 	if err := try(here, "ada", adasPassword); !errors.As(err, &limited) {
 		t.Errorf("after %d guesses the right one gave %v", accountBurst, err)
 	}

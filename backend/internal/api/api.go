@@ -12,6 +12,7 @@ import (
 
 	"rockpool/backend/internal/access"
 	"rockpool/backend/internal/artifact"
+	"rockpool/backend/internal/limit"
 	"rockpool/backend/internal/rest"
 )
 
@@ -54,7 +55,7 @@ type API struct {
 
 	jobIDs  *jobIDs
 	keys    *keyLocks
-	setups  *access.Limiter
+	setups  *limit.Limiter
 	openAPI []byte
 	echo    *echo.Echo
 }
@@ -79,7 +80,7 @@ func New(cfg Config) (*API, error) {
 		consoles: cfg.Consoles, hasher: access.NewHasher(),
 		channel: cfg.Channel, ready: cfg.Ready, version: cfg.Version, now: cfg.Now, log: cfg.Log,
 		jobIDs: newJobIDs(cfg.Now), keys: newKeyLocks(),
-		setups: access.NewLimiter(setupBurst, setupRefill, setupPrefixes, cfg.Now),
+		setups: limit.New(setupBurst, setupRefill, setupPrefixes, cfg.Now),
 	}
 	a.signIns = access.NewSignIns(cfg.Store, a.hasher, cfg.Now)
 	doc, err := OpenAPI(cfg.Version.Version)

@@ -14,6 +14,7 @@ import (
 
 	"rockpool/backend/internal/access"
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/limit"
 	"rockpool/backend/internal/rest"
 )
 
@@ -65,7 +66,7 @@ func problemOf(err error) rest.Problem {
 	var (
 		known   *fleet.Error
 		items   *itemsError
-		limited *access.LimitedError
+		limited *limit.Error
 		busy    *access.BusyError
 		large   *http.MaxBytesError
 		routed  *echo.HTTPError
@@ -138,7 +139,7 @@ func (a *API) answerError(err error, c echo.Context) {
 
 // retryAfter is in whole seconds, at least one.
 func retryAfter(err error) int {
-	var limited *access.LimitedError
+	var limited *limit.Error
 	if errors.As(err, &limited) {
 		return max(1, int(math.Ceil(float64(limited.RetryAfter)/float64(time.Second))))
 	}

@@ -3,9 +3,9 @@ package api
 import (
 	"cmp"
 
-	"rockpool/backend/internal/access"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/enroll"
+	"rockpool/backend/internal/limit"
 	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/rest"
 )
@@ -16,7 +16,7 @@ const defaultAdmin = "admin" // the first superadmin's name
 // was printed where only the server's owner reads, works once and expires.
 func (a *API) redeemSetup(c *call, in *rest.SetupRequest) error {
 	if wait := a.setups.Wait(peer(c)); wait > 0 {
-		return &access.LimitedError{RetryAfter: wait}
+		return &limit.Error{RetryAfter: wait}
 	}
 	a.setups.Take(peer(c))
 	name := cmp.Or(in.Name, defaultAdmin)

@@ -11,6 +11,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/limit"
 	"rockpool/backend/internal/record"
 )
 
@@ -50,7 +51,7 @@ func NewDesk(store Store, loop Loop, log *slog.Logger, now func() time.Time) *De
 		log = slog.Default()
 	}
 	clamps, _ := lru.New[string, int64](maxLicenses) // fails on a size below 1 only
-	return &Desk{store: store, loop: loop, log: log, now: now, attempts: newAttempts(), maxSlots: clamps}
+	return &Desk{store: store, loop: loop, log: log, now: now, attempts: newAttempts(now), maxSlots: clamps}
 }
 
 // Counts gives the totals of wrong and held-back credentials.
@@ -66,18 +67,11 @@ type Credential struct {
 	License record.License // of KindLicense, unless Known
 }
 
-// LimitedError refuses an address that showed too many wrong secrets, unread.
-type LimitedError struct{ RetryAfter time.Duration }
-
-func (e *LimitedError) Error() string {
-	return fmt.Sprintf("%s: too many wrong credentials from this address: try again in %s", fleet.CodeRateLimited, e.RetryAfter)
-}
-
 // Admit holds back an address that showed too many wrong secrets, with a
-// *LimitedError, before anything is spent on its next one.
+// *limit.Error, before anything is spent on its next one.
 func (d *Desk) Admit(p Presented, from netip.Addr) error {
-	if wait := d.attempts.wait(from, p.Secret, d.now()); wait > 0 {
-		return &LimitedError{RetryAfter: wait}
+	if wait := d.attempts.wait(from, p.Secret); wait > 0 {
+		return &limit.Error{RetryAfter: wait}
 	}
 	return nil
 }
@@ -110,8 +104,8 @@ func (d *Desk) Identify(ctx context.Context, p Presented, from netip.Addr) (Cred
 }
 
 func (d *Desk) wrong(secret Sum, from netip.Addr) error {
-	if d.attempts.failed(from, secret, d.now()) {
-		d.log.Warn("wrong credentials held back", "prefix", prefixOf(from).String(), "wrong_total", d.attempts.wrong.Load())
+	if d.attempts.failed(from, secret) {
+		d.log.Warn("wrong credentials held back", "prefix", limit.PrefixOf(from).String(), "wrong_total", d.attempts.wrong.Load())
 	}
 	return refuse("no node or license has this secret")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"rockpool/backend/internal/limit"
 	"strings"
 	"testing"
 	"time"
@@ -200,7 +201,7 @@ func TestAdmit_ARevokedSecretIsNoPassAnyMore(t *testing.T) {
 	delete(l.nodes, secret.Sum)
 	_ = guess(t, desk, home, attemptBurst)
 	_, _ = show(t, desk, p, home)
-	var limited *LimitedError
+	var limited *limit.Error
 	if _, err := show(t, desk, p, home); !errors.As(err, &limited) {
 		t.Errorf("the revoked secret passes the limit: %v", err)
 	}
@@ -251,7 +252,7 @@ func TestCase_N45_WrongSecretsAreHeldBackAndTheLiveNodeIsNot(t *testing.T) {
 		t.Fatalf("within the allowance: %v", err)
 	}
 	before := l.lookups
-	var limited *LimitedError
+	var limited *limit.Error
 	if err := guess(t, desk, home, 100); !errors.As(err, &limited) || limited.RetryAfter <= 0 || limited.RetryAfter > attemptRefill {
 		t.Fatalf("past the allowance: %v", err)
 	}
@@ -272,43 +273,6 @@ func TestCase_N45_WrongSecretsAreHeldBackAndTheLiveNodeIsNot(t *testing.T) {
 	clock.at = clock.at.Add(attemptRefill)
 	if err := guess(t, desk, home, 1); code(err) != fleet.CodeUnauthenticated {
 		t.Errorf("after the wait: %v", err)
-	}
-}
-
-func TestAttack_A45_PrefixesAreBoundedAndTheOldestGoesFirst(t *testing.T) {
-	a := newAttempts()
-	now := time.Unix(1e9, 0)
-	addr := func(i int) netip.Addr {
-		return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
-	}
-	for i := range maxPrefixes + 1000 {
-		a.failed(addr(i), Sum{}, now)
-	}
-	if n := a.prefixes.Len(); n != maxPrefixes {
-		t.Errorf("%d prefixes are kept, want %d", n, maxPrefixes)
-	}
-	if a.prefixes.Contains(prefixOf(addr(999))) || !a.prefixes.Contains(prefixOf(addr(1000))) {
-		t.Error("the oldest prefixes are not the ones that were forgotten")
-	}
-	for i := range maxGood + 10 {
-		a.succeeded(Sum{byte(i), byte(i >> 8), byte(i >> 16)})
-	}
-	if n := a.good.Len(); n != maxGood {
-		t.Errorf("%d good secrets are kept, want %d", n, maxGood)
-	}
-}
-
-func TestPrefixOf_IsOneCustomer(t *testing.T) {
-	for text, want := range map[string]string{
-		"198.51.100.7": "198.51.100.7/32", "::ffff:198.51.100.7": "198.51.100.7/32",
-		"2001:db8:1:2:3::4": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64",
-	} {
-		if got := prefixOf(netip.MustParseAddr(text)).String(); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
-	}
-	if prefixOf(netip.Addr{}).IsValid() {
-		t.Error("no address has a prefix")
 	}
 }
 

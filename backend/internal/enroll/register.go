@@ -74,7 +74,7 @@ func (d *Desk) newNode(ctx context.Context, c Credential, claim Claim) (record.N
 func (d *Desk) countRefusal(err error, c Credential, claim Claim) {
 	var known *fleet.Error
 	if errors.As(err, &known) && known.Code.Status() < 500 {
-		d.attempts.failed(claim.Address, c.Secret, d.now())
+		d.attempts.failed(claim.Address, c.Secret)
 	}
 }
 

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"rockpool/backend/internal/core/fleet"
-	"rockpool/backend/internal/enroll"
+	"rockpool/backend/internal/limit"
 	"rockpool/backend/internal/rest"
 )
 
 // refuseUpgrade answers an upgrade that is not begun, as problem+json.
 func refuseUpgrade(w http.ResponseWriter, r *http.Request, err error) {
 	code, detail := fleet.CodeInternal, "the credential could not be checked"
-	var limited *enroll.LimitedError
+	var limited *limit.Error
 	var known *fleet.Error
 	switch {
 	case errors.As(err, &limited):

@@ -1,6 +1,10 @@
-package access
+// Package limit holds back those who try too often: a token bucket per address
+// prefix, in bounded memory. Sign-in, API credentials, setup and the nodes'
+// credentials are counted with it.
+package limit
 
 import (
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -24,9 +28,16 @@ type limited struct {
 	prefix  netip.Prefix
 }
 
-// NewLimiter lets burst through at once and then one each `every`, remembering
+// Error refuses an address that tried too often, unread.
+type Error struct{ RetryAfter time.Duration }
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("too many attempts from this address: try again in %s", e.RetryAfter)
+}
+
+// New lets burst through at once and then one each `every`, remembering
 // at most `size` (>= 1) prefixes.
-func NewLimiter(burst int, every time.Duration, size int, now func() time.Time) *Limiter {
+func New(burst int, every time.Duration, size int, now func() time.Time) *Limiter {
 	buckets, _ := lru.New[limited, *rate.Limiter](size) // fails on a size below 1 only
 	return &Limiter{buckets: buckets, every: every, burst: burst, now: now}
 }
@@ -36,7 +47,7 @@ func (l *Limiter) Wait(from netip.Addr) time.Duration { return l.WaitOf("", from
 
 // WaitOf is Wait of one account from that address.
 func (l *Limiter) WaitOf(account string, from netip.Addr) time.Duration {
-	bucket, known := l.buckets.Get(limited{account, prefixOf(from)})
+	bucket, known := l.buckets.Get(limited{account, PrefixOf(from)})
 	if !known {
 		return 0
 	}
@@ -53,15 +64,15 @@ func (l *Limiter) Take(from netip.Addr) { l.TakeOf("", from) }
 // TakeOf is Take of one account from that address.
 func (l *Limiter) TakeOf(account string, from netip.Addr) {
 	fresh := rate.NewLimiter(rate.Every(l.every), l.burst)
-	bucket, known, _ := l.buckets.PeekOrAdd(limited{account, prefixOf(from)}, fresh)
+	bucket, known, _ := l.buckets.PeekOrAdd(limited{account, PrefixOf(from)}, fresh)
 	if !known {
 		bucket = fresh
 	}
 	bucket.AllowN(l.now(), 1)
 }
 
-// prefixOf is what one customer of a provider is given: an IPv4 address or a /64.
-func prefixOf(addr netip.Addr) netip.Prefix {
+// PrefixOf is what one customer of a provider is given: an IPv4 address or a /64.
+func PrefixOf(addr netip.Addr) netip.Prefix {
 	addr = addr.Unmap()
 	bits := addr.BitLen()
 	if addr.Is6() {
