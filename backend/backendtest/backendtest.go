@@ -27,6 +27,7 @@ type (
 	Duration       = rest.Duration
 	Scalar         = rest.Scalar
 	Node           = rest.Node
+	Hold           = rest.Hold
 	MoveRequest    = rest.MoveRequest
 	Moved          = rest.Moved
 	Pool           = rest.Pool

@@ -3,9 +3,12 @@ package e2e
 import (
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -459,4 +462,33 @@ func TestConsole_TheFirstSuperadminSignsIn(t *testing.T) {
 	if a := p.ask("POST", "/v1/tokens", `{"name": "laptop"}`); a.Status != 201 {
 		t.Errorf("a token for programs: %d %s", a.Status, a.Body)
 	}
+}
+
+func TestCLI_HoldsANodeAndSetsAPassword(t *testing.T) {
+	t.Parallel()
+	u := newTenant(t, server(t))
+	n := u.node("1", rig.RawOptions{})
+	holds := func(args ...string) []backendtest.Hold {
+		t.Helper()
+		ran := u.s.Run(t, u.s.AdminToken, append(args, "-o", "json")...)
+		var node backendtest.Node
+		if err := json.Unmarshal([]byte(ran.Out), &node); ran.Code != 0 || err != nil {
+			t.Fatalf("%v ended %d: %s%s", args, ran.Code, ran.Out, ran.Err)
+		}
+		return node.Holds
+	}
+	if held := holds("node", "cordon", n.Name, "--reason", "new fan"); len(held) != 1 || held[0].Kind != "cordon" || held[0].Reason != "new fan" {
+		t.Errorf("cordoned, and it is held by %+v", held)
+	}
+	if held := holds("node", "uncordon", n.Name); len(held) != 0 {
+		t.Errorf("the cordon was lifted, and it is held by %+v", held)
+	}
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte(consolePassword+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if ran := u.s.Run(t, u.s.AdminToken, "user", "password", u.id, "--file", file); ran.Code != 0 {
+		t.Fatalf("user password ended %d: %s", ran.Code, ran.Err)
+	}
+	(&person{t: t, s: u.s, id: u.id, name: u.name}).signIn()
 }

@@ -236,7 +236,8 @@ const (
 
 // send encodes one delta, of as many of the rows as fit, and says how many it took.
 func (v *View) send(f *feed, list rows, gone []string) (taken int) {
-	e, taken, err := encodeFitting(list, deltaRows, func(part rows) wire.Body {
+	limit := deltaRows
+	e, taken, err := encodeFitting(list, &limit, func(part rows) wire.Body {
 		return wire.Delta{
 			Topic: f.key.topic, Prev: f.rev, Rev: f.rev + 1,
 			Fleet: part.fleet, Pools: part.pools, Nodes: part.nodes, Jobs: part.jobs, Deletes: gone,
@@ -253,16 +254,18 @@ func (v *View) send(f *feed, list rows, gone []string) (taken int) {
 	return taken
 }
 
-// encodeFitting encodes the first rows, at most limit and half as many again and
-// again until they fit into a frame. Of an error taken is 1: that row never fits.
-func encodeFitting(list rows, limit int, body func(part rows) wire.Body) (e wire.Encoded, taken int, err error) {
-	taken = min(list.len(), limit)
+// encodeFitting encodes the first rows, at most limit, and fewer and fewer until
+// they fit into a frame; the limit is then what fitted. Of an error taken is 1:
+// that row never fits.
+func encodeFitting(list rows, limit *int, body func(part rows) wire.Body) (e wire.Encoded, taken int, err error) {
+	taken = min(list.len(), *limit)
 	for {
 		e, err = wire.Encode(wire.DefaultLimits(), wire.Msg(body(list.slice(0, taken))))
 		var big *wire.TooBig
 		if !errors.As(err, &big) || taken <= 1 {
 			return e, taken, err
 		}
-		taken /= 2
+		taken = taken * 3 / 4
+		*limit = taken
 	}
 }

@@ -11,6 +11,7 @@ type Snapshot struct {
 	rows  rows
 	next  int
 	part  int64
+	limit int // rows of a part
 }
 
 // Next encodes the next part: at most 500 rows, and what fits into a frame. last:
@@ -19,7 +20,7 @@ func (s *Snapshot) Next() (e wire.Encoded, last bool, err error) {
 	left := s.rows.slice(s.next, s.rows.len())
 	for {
 		var taken int
-		e, taken, err = encodeFitting(left, partRows, func(part rows) wire.Body {
+		e, taken, err = encodeFitting(left, &s.limit, func(part rows) wire.Body {
 			return wire.Snapshot{
 				Topic: s.topic, Rev: s.rev, Part: s.part, Last: s.next+part.len() == s.rows.len(),
 				Fleet: part.fleet, Pools: part.pools, Nodes: part.nodes, Jobs: part.jobs,

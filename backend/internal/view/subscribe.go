@@ -126,7 +126,7 @@ func (s *Subscription) begin() (*Snapshot, error) {
 	}
 	f.remember(&all)
 	f.subs[s.to] = struct{}{}
-	return &Snapshot{topic: f.key.topic, rev: f.rev, rows: all}, nil
+	return &Snapshot{topic: f.key.topic, rev: f.rev, rows: all, limit: partRows}, nil
 }
 
 // Resume gives all rows anew to a subscriber that lost deltas.
