@@ -78,6 +78,15 @@ need_ffmpeg() {
     chmod +x node_modules/@ffmpeg-installer/linux-x64/ffmpeg) || say "$me: it could not be installed"
 }
 
+# need_chromium finds the browser of the console's tests, installs Debian's where it
+# may, and reports whether there is one.
+need_chromium() {
+  command -v chromium >/dev/null && return
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return
+  say "$me: installing Chromium"
+  apt_install chromium fonts-dejavu-core
+}
+
 apt_install() {
   apt-get -qq -o DPkg::Lock::Timeout=300 update >/dev/null
   DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@" >/dev/null

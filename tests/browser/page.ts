@@ -40,7 +40,10 @@ export async function axeClean(page: Page, what: string): Promise<void> {
 
 /** A page's entry in the sidebar or the bottom bar, whichever is there. */
 export function place(page: Page, name: string) {
-  return page.getByRole("navigation").getByRole("link", { name: new RegExp(`^${name}`) }).filter({ visible: true });
+  return page
+    .getByRole("navigation")
+    .getByRole("link", { name: new RegExp(`^${name}`) })
+    .filter({ visible: true });
 }
 
 export async function signIn(page: Page, url: string, name: string, password: string): Promise<void> {

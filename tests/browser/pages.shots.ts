@@ -105,6 +105,7 @@ test("pages", async ({ page }, info) => {
     await shoot(page, "node-suspect", project);
     await page.goto(`${fleet.url}/jobs`);
     await expect(page.getByText(running.id.slice(0, 13)).first()).toBeVisible();
+    await expect(page.getByText("running", { exact: true }).filter({ visible: true }).first()).toBeVisible();
     await shoot(page, "jobs", project);
     for (const [name, job] of [
       ["job", done],
@@ -122,6 +123,7 @@ test("pages", async ({ page }, info) => {
     if (project === "desk") await page.keyboard.press("Control+k");
     else await page.getByRole("button", { name: "Search or run" }).filter({ visible: true }).click();
     await page.getByPlaceholder("Search or run").fill("ams");
+    await expect(page.getByRole("dialog").getByText("ams-edge-02")).toBeVisible();
     await shoot(page, "palette", project);
     await page.keyboard.press("Escape");
     await fleet.killServer();

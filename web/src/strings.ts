@@ -55,6 +55,7 @@ const changes: Record<string, string> = {
   heartbeat: "heard from again",
   silence: "no frame in time",
   disconnected: "the link broke",
+  restart: "the server restarted",
   left: "said goodbye",
   revoked: "its secret was revoked",
 };

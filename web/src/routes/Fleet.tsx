@@ -207,7 +207,9 @@ function Counts({ pool }: { pool: PoolRow }) {
       ))}
       <span className={styles.total}>{plural(total, "node")}</span>
       <span className={styles.queued}>
-        {pool.queued > 0 ? (
+        {pool.kind === "unassigned" ? (
+          plural(total, "node")
+        ) : pool.queued > 0 ? (
           <>
             <b>{count(pool.queued)}</b> queued
           </>

@@ -167,7 +167,7 @@ function Facts({ row, job }: { row: JobRow; job: JobDocument | undefined }) {
       <Fact label="Role">{job?.role ?? "—"}</Fact>
       <Fact label="Priority">{row.priority}</Fact>
       <Fact label={row.ended_at ? "Took" : "Since submit"}>{row.ended_at ? span(row.ended_at - row.created_at) : duration(now - row.created_at)}</Fact>
-      {row.reason && <Fact label={row.ended_at ? "Ended because" : "Waits because"}>{causeIn(row.reason)}</Fact>}
+      {row.ended_at > 0 && row.reason && <Fact label="Ended because">{causeIn(row.reason)}</Fact>}
     </Strip>
   );
 }

@@ -91,7 +91,8 @@ function Sidebar({ onSearch }: { onSearch(): void }) {
             {session?.user.name.slice(0, 1).toUpperCase()}
           </span>
           <span className={styles.name}>
-            <strong>{session?.user.name}</strong> <small>{session?.roles[0]}</small>
+            <strong>{session?.user.name}</strong>
+            <small>{session?.roles[0]}</small>
           </span>
           <ThemeButton />
           <button type="button" className={styles.theme} aria-label="Sign out" title="Sign out" onClick={signOutNow}>

@@ -15,15 +15,15 @@ export function StateChips({
   onChange(query: string): void;
   note?: string | undefined;
 }) {
+  const shown = counts.filter(([state, n]) => n > 0 || chosen(query, "state", state));
+  if (shown.length === 0) return null;
   return (
     <div className={styles.chips}>
-      {counts
-        .filter(([state, n]) => n > 0 || chosen(query, "state", state))
-        .map(([state, n]) => (
-          <button key={state} type="button" aria-pressed={chosen(query, "state", state)} onClick={() => onChange(toggle(query, "state", state))}>
-            <Glyph of={state} size={10} /> {state.replace("_", " ")} <small>{count(n)}</small>
-          </button>
-        ))}
+      {shown.map(([state, n]) => (
+        <button key={state} type="button" aria-pressed={chosen(query, "state", state)} onClick={() => onChange(toggle(query, "state", state))}>
+          <Glyph of={state} size={10} /> {state.replace("_", " ")} <small>{count(n)}</small>
+        </button>
+      ))}
       {note && <span>{note}</span>}
     </div>
   );

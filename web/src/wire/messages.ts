@@ -47,7 +47,7 @@ export const pingShape: Shape<Ping> = fields<Ping>({});
 export type Pong = Record<string, never>;
 export const pongShape: Shape<Pong> = fields<Pong>({});
 
-/** ConsoleTimes are milliseconds. Every Tick at the latest something is sent; a console that heard nothing for Stale shows its data as stale. */
+/** ConsoleTimes are milliseconds. A console that heard nothing for two and a half ticks pings; for Stale, its data are stale and it dials anew. */
 export interface ConsoleTimes {
   tick_ms: number;
   stale_ms: number;
@@ -181,7 +181,7 @@ export const pairShape: Shape<Pair> = fields<Pair>({
   v: str,
 });
 
-/** LeaseChange is one change of a node's lease. Cause is a word: hello, heartbeat, silence, disconnected, left, revoked. At is unix milliseconds. */
+/** LeaseChange is one change of a node's lease. Cause is a word: hello, heartbeat, silence, disconnected, restart (of the server), left. At is unix milliseconds. */
 export interface LeaseChange {
   state: string;
   cause: string;
