@@ -6,26 +6,42 @@ import (
 )
 
 // take hands the messages of one frame to the loop and reports whether the
-// session goes on. Whatever the frame said, it renews the lease.
+// session goes on. All of the frame is read before any of it is told, so that the
+// loop finds it together and answers it together. Whatever the frame said, it
+// renews the lease.
 func (s *session) take(messages []wire.Message) bool {
-	silent := len(messages) > 0
+	told, err := s.read(messages)
+	for _, tell := range told {
+		tell()
+	}
+	switch {
+	case err != nil:
+		s.bad(fleet.CodeBadMessage, err.Error())
+		return false
+	case len(told) == 0 && len(messages) > 0:
+		s.gateway.loop.Alive(s.node, s.epoch)
+	}
+	return true
+}
+
+// read gives the events that messages are for the loop, up to the first bad one.
+func (s *session) read(messages []wire.Message) ([]func(), error) {
+	told := make([]func(), 0, len(messages))
 	for _, m := range messages {
 		s.unknown(m.Unknown, nil)
 		if !m.Type.Known() {
 			s.unknownType(m)
 			continue
 		}
-		told, err := s.tell(m)
+		tell, err := s.event(m)
 		if err != nil {
-			s.bad(fleet.CodeBadMessage, err.Error())
-			return false
+			return told, err
 		}
-		silent = silent && !told
+		if tell != nil {
+			told = append(told, tell)
+		}
 	}
-	if silent {
-		s.gateway.loop.Alive(s.node, s.epoch)
-	}
-	return true
+	return told, nil
 }
 
 // unknownType answers a request of a newer build; what is no request is counted only.
@@ -36,29 +52,28 @@ func (s *session) unknownType(m wire.Message) {
 	}
 }
 
-// tell makes one message an event of the loop. It reports whether there was one.
-func (s *session) tell(m wire.Message) (told bool, err error) {
+// event makes of one message what tells the loop of it; nil: nothing does.
+func (s *session) event(m wire.Message) (tell func(), err error) {
+	loop := s.gateway.loop
 	switch m.Type {
 	case wire.TypeHeartbeat:
-		return true, hand(m, func(b *wire.Heartbeat) { s.gateway.loop.Heartbeat(s.node, s.epoch, heartbeatOf(b)) })
+		return told(m, func(b *wire.Heartbeat) { loop.Heartbeat(s.node, s.epoch, heartbeatOf(b)) })
 	case wire.TypeAccept:
-		return true, hand(m, func(b *wire.Accept) { s.gateway.loop.Accept(s.node, s.epoch, attemptOf(b.Job, b.Attempt)) })
+		return told(m, func(b *wire.Accept) { loop.Accept(s.node, s.epoch, attemptOf(b.Job, b.Attempt)) })
 	case wire.TypeDecline:
-		return true, hand(m, func(b *wire.Decline) {
-			s.gateway.loop.Decline(s.node, s.epoch, attemptOf(b.Job, b.Attempt), b.Reason)
-		})
+		return told(m, func(b *wire.Decline) { loop.Decline(s.node, s.epoch, attemptOf(b.Job, b.Attempt), b.Reason) })
 	case wire.TypeProgress:
-		return true, hand(m, func(b *wire.Progress) {
-			s.gateway.loop.Progress(s.node, s.epoch, attemptOf(b.Job, b.Attempt), int32(b.Percent))
+		return told(m, func(b *wire.Progress) {
+			loop.Progress(s.node, s.epoch, attemptOf(b.Job, b.Attempt), int32(b.Percent))
 		})
 	case wire.TypeResult:
-		return true, s.result(m)
+		return s.result(m)
 	case wire.TypeGoodbye:
-		return true, hand(m, s.goodbye)
+		return told(m, s.goodbye)
 	case wire.TypeError:
-		return false, hand(m, s.peerError)
+		return nil, s.peerError(m)
 	}
-	return false, &wire.BadMessage{Type: m.Type, Problem: "is not for a node to send now"}
+	return nil, &wire.BadMessage{Type: m.Type, Problem: "is not for a node to send now"}
 }
 
 // bodyOf is what wire.Decode asks of a message's body.
@@ -68,23 +83,21 @@ type bodyOf[T any] interface {
 	Validate() error
 }
 
-// hand decodes a message's body and gives it on.
-func hand[T any, P bodyOf[T]](m wire.Message, to func(*T)) error {
+// told decodes a message's body; what it returns gives the body on.
+func told[T any, P bodyOf[T]](m wire.Message, to func(*T)) (func(), error) {
 	body, err := wire.Decode[T, P](m)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	to(&body)
-	return nil
+	return func() { to(&body) }, nil
 }
 
-func (s *session) result(m wire.Message) error {
+func (s *session) result(m wire.Message) (func(), error) {
 	attempt, result, err := resultOf(m)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.gateway.loop.Result(s.node, s.epoch, attempt, result)
-	return nil
+	return func() { s.gateway.loop.Result(s.node, s.epoch, attempt, result) }, nil
 }
 
 // goodbye is the node's last message: nothing is waited for behind it.
@@ -94,6 +107,10 @@ func (s *session) goodbye(b *wire.Goodbye) {
 }
 
 // peerError is what the agent says of a message of ours.
-func (s *session) peerError(b *wire.Error) {
-	s.hub.cfg.Logger.Warn("node reports an error", "node", s.node, "epoch", s.epoch, "code", b.Code, "detail", b.Detail)
+func (s *session) peerError(m wire.Message) error {
+	b, err := wire.Decode[wire.Error](m)
+	if err == nil {
+		s.hub.cfg.Logger.Warn("node reports an error", "node", s.node, "epoch", s.epoch, "code", b.Code, "detail", b.Detail)
+	}
+	return err
 }
