@@ -76,6 +76,9 @@ func settings(c *pgx.ConnConfig, name string) {
 	c.RuntimeParams["application_name"] = name
 	c.RuntimeParams["timezone"] = "UTC"
 	c.RuntimeParams["jit"] = "off" // compiling costs more than any statement here
+	// A plan that is kept must not be of the time when today's partition was empty:
+	// reading all of that was cheap then.
+	c.RuntimeParams["enable_seqscan"] = "off"
 }
 
 // dial opens a connection outside the pool, with settings on top.
