@@ -52,19 +52,29 @@ func (a *API) getJob(c *call) error {
 	if err != nil {
 		return err
 	}
+	if wait > 0 {
+		if err := a.awaitOpen(c, id, wait); err != nil {
+			return err
+		}
+	}
 	doc, err := a.readJob(c, id)
 	if err != nil {
 		return err
 	}
-	if state, _ := fleet.ParseJobState(doc.State); wait > 0 && !state.Terminal() {
-		if err := a.awaitEnd(c, id, wait); err != nil {
-			return err
-		}
-		if doc, err = a.readJob(c, id); err != nil {
-			return err
-		}
-	}
 	return c.JSON(http.StatusOK, doc)
+}
+
+// awaitOpen waits at most d for the end of a job that is open and that the caller
+// may see; of others the row tells at once.
+func (a *API) awaitOpen(c *call, id ids.JobID, d time.Duration) error {
+	live, err := a.dispatch.LiveJobs(c.ctx(), []ids.JobID{id})
+	if err != nil {
+		return err
+	}
+	if view, open := live[id]; !open || !c.sees(view.Owner) {
+		return nil
+	}
+	return a.awaitEnd(c, id, d)
 }
 
 // afterWait is the job after its end or the wait, whichever is first; doc stays

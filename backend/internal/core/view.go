@@ -64,7 +64,7 @@ func (d *Dispatch) LiveJobState(id ids.JobID) (JobView, bool) {
 
 func (j *job) view() JobView {
 	return JobView{
-		ID: j.spec.ID, State: j.state(), Cause: j.row.Cause, Attempt: j.row.Attempt, Node: j.row.Node, Pool: j.row.Pool,
+		ID: j.spec.ID, Owner: j.spec.Owner, State: j.state(), Cause: j.row.Cause, Attempt: j.row.Attempt, Node: j.row.Node, Pool: j.row.Pool,
 		Fallback: j.row.Fallback, Percent: j.percent, StartedAt: j.row.StartedAt, Decision: j.row.Decision,
 	}
 }

@@ -9,6 +9,7 @@ import (
 // JobView is an open job as it is now, with what lives in memory only.
 type JobView struct {
 	ID        ids.JobID
+	Owner     int64          // the app's at submit; 0: none
 	State     fleet.JobState // running too
 	Cause     fleet.Cause
 	Attempt   int32

@@ -27,7 +27,8 @@ func AtPtr(t *time.Time) *Time {
 
 // MarshalJSON writes UTC with milliseconds.
 func (t Time) MarshalJSON() ([]byte, error) {
-	return []byte(`"` + t.UTC().Format(timeLayout) + `"`), nil
+	b := append(make([]byte, 0, len(timeLayout)+2), '"')
+	return append(t.UTC().AppendFormat(b, timeLayout), '"'), nil
 }
 
 // UnmarshalJSON reads RFC 3339 with any zone.
