@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/base64"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -58,10 +59,13 @@ func (a *API) receive(c *call, announced artifact.Digest, note func(*call, recor
 	conn := http.NewResponseController(c.Response())
 	body := &stallGuard{Reader: http.MaxBytesReader(c.Response(), c.Request().Body, a.artifacts.Max()), conn: conn}
 	digest, size, err := a.artifacts.Put(body, announced)
-	_ = conn.SetReadDeadline(time.Time{})
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, io.ErrUnexpectedEOF):
+		return &fleet.Error{Code: fleet.CodeBadRequest, Detail: "the body ended early", Cause: err}
+	case err != nil:
 		return err
 	}
+	readWithin(conn, 0)
 	if err := note(c, record.Artifact{Digest: string(digest), Size: size, CreatedAt: a.now()}); err != nil {
 		return err
 	}
@@ -114,7 +118,7 @@ type stallGuard struct {
 }
 
 func (g *stallGuard) Read(p []byte) (int, error) {
-	_ = g.conn.SetReadDeadline(time.Now().Add(uploadStall)) // not every writer has one
+	readWithin(g.conn, uploadStall)
 	return g.Reader.Read(p)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -40,9 +41,23 @@ func (a *API) frame(next echo.HandlerFunc) echo.HandlerFunc {
 				err = errors.New("panic in a handler")
 			}
 		}()
+		if c.Request().ContentLength != 0 {
+			readWithin(http.NewResponseController(c.Response()), bodyTimeout)
+		}
 		if !plainText(c.Request().URL.Path) {
 			return badRequest("the path is not plain text")
 		}
 		return next(c)
 	}
+}
+
+// readWithin bounds the reading of a body; zero: no more, it was read. What stays
+// unread is read by net/http before the answer goes out: without a bound, somebody
+// who sends half a body keeps the connection for ever, signed in or not.
+func readWithin(conn *http.ResponseController, limit time.Duration) {
+	var deadline time.Time
+	if limit > 0 {
+		deadline = time.Now().Add(limit)
+	}
+	_ = conn.SetReadDeadline(deadline) // not every writer has one
 }

@@ -84,9 +84,11 @@ func (c *call) ctx() context.Context { return c.Request().Context() }
 func (c *call) body() ([]byte, error) {
 	r := c.Request()
 	conn := http.NewResponseController(c.Response())
-	_ = conn.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every writer has one
+	readWithin(conn, bodyTimeout)
 	raw, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
-	_ = conn.SetReadDeadline(time.Time{}) // else it would end the wait for an answer
+	if err == nil {
+		readWithin(conn, 0) // else it would end the wait for an answer
+	}
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
 		return nil, err
 	}
