@@ -11,6 +11,13 @@ import (
 // probe does the bare database work of a job's life on the same PostgreSQL, with
 // rows of the same shape and indexes: one insert and one update to done, in
 // batches of size jobs, each a transaction.
+//
+// It is what nobody could leave out, and so has it easier than the product in all
+// else: a batch is always full; only what differs between jobs is sent, the rest
+// is constant in the SQL; its table is no partition; nothing checks a shard, a
+// node's room, a state that is not what it seemed; nobody asks by REST, identifies
+// a credential or reads a job back. Its CPU time is its connection's, the other
+// processes' of PostgreSQL while it runs, and this process's.
 type probe struct {
 	conn *pgx.Conn
 	size int
