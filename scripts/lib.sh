@@ -78,6 +78,23 @@ need_ffmpeg() {
     chmod +x node_modules/@ffmpeg-installer/linux-x64/ffmpeg) || say "$me: it could not be installed"
 }
 
+# need_packages installs what package-lock.json names, when it is not what
+# node_modules was made from. No package's install script runs.
+need_packages() {
+  cmp -s "$root/package-lock.json" "$root/node_modules/.rockpool-lock" && return
+  (cd "$root" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2)
+  cp "$root/package-lock.json" "$root/node_modules/.rockpool-lock"
+}
+
+# build_console puts the console into web/dist, from where the server's build takes it.
+build_console() {
+  local built=$root/web/dist/index.html
+  [ -f "$built" ] && [ -z "$(find "$root/web" "$root/package-lock.json" -newer "$built" -type f -not -path '*/dist/*' -print -quit)" ] && return
+  need_node
+  need_packages
+  (cd "$root" && npm run --silent build -- --logLevel=warn >&2)
+}
+
 # need_chromium finds the browser of the console's tests, installs Debian's where it
 # may, and reports whether there is one.
 need_chromium() {

@@ -103,6 +103,29 @@ test("from the setup link to a node set aside, and out again", async ({ page, br
     await expect(page.getByText("ready").filter({ visible: true }).first()).toBeVisible();
   });
 
+  await test.step("what is not there says so", async () => {
+    await page.goto(`${fleet.url}/nodes/nobody`);
+    await expect(page.getByText("There is no such node, or it is not yours to see")).toBeVisible();
+    await page.goto(`${fleet.url}/nodes?q=region%3Amoon`);
+    await page.getByRole("button", { name: "Drop region:moon" }).last().click();
+    await expect(page.getByRole("table", { name: "Nodes" })).toContainText("lis-edge-11");
+  });
+
+  await test.step("keys", async () => {
+    if (phone) return;
+    await page.keyboard.press("g");
+    await page.keyboard.press("j");
+    await expect(page.getByRole("heading", { name: "Jobs", level: 1 })).toBeVisible();
+    await page.keyboard.press("/");
+    await expect(page.getByLabel("Filter jobs")).toBeFocused();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+k");
+    await page.getByPlaceholder("Search or run").fill("lis-");
+    await axeClean(page, "palette");
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("heading", { name: "lis-edge-11", level: 1 })).toBeVisible();
+  });
+
   await test.step("sign out", async () => {
     if (phone) await page.getByRole("button", { name: "More" }).last().click();
     await page.getByRole("button", { name: "Sign out" }).click();

@@ -105,7 +105,7 @@ test("pages", async ({ page }, info) => {
     await shoot(page, "node-suspect", project);
     await page.goto(`${fleet.url}/jobs`);
     await expect(page.getByText(running.id.slice(0, 13)).first()).toBeVisible();
-    await expect(page.getByText("running", { exact: true }).filter({ visible: true }).first()).toBeVisible();
+    await expect(page.getByRole("row", { name: /running/ }).first()).toBeVisible();
     await shoot(page, "jobs", project);
     for (const [name, job] of [
       ["job", done],
@@ -124,6 +124,8 @@ test("pages", async ({ page }, info) => {
     else await page.getByRole("button", { name: "Search or run" }).filter({ visible: true }).click();
     await page.getByPlaceholder("Search or run").fill("ams");
     await expect(page.getByRole("dialog").getByText("ams-edge-02")).toBeVisible();
+    // On a phone it is held back until the keyboard of the screen is up.
+    await expect(page.getByRole("dialog").locator("..")).toHaveCSS("opacity", "1");
     await shoot(page, "palette", project);
     await page.keyboard.press("Escape");
     await fleet.killServer();

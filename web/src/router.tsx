@@ -81,6 +81,7 @@ const job = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([setup, signIn, inside.addChildren([fleet, nodes, node, jobs, job])]),
   defaultPreload: "intent",
+  defaultErrorComponent: RootFailure,
   scrollRestoration: false,
 });
 

@@ -28,7 +28,7 @@ export function outOfUse(node: Pick<NodeRow, "lease" | "holds" | "healthy" | "sl
 
 /** drain, admin: kernel update */
 export function holdText(hold: RowHold): string {
-  const who = hold.actor || (hold.owner === "self" ? "the node" : hold.owner);
+  const who = hold.actor.replace(/^u:/, "user ") || (hold.owner === "self" ? "the node" : hold.owner);
   return hold.reason ? `${hold.kind}, ${who}: ${hold.reason}` : `${hold.kind}, ${who}`;
 }
 
