@@ -27,22 +27,22 @@ type licenseCreate struct {
 
 // expiry is the flag of what ends by itself.
 type expiry struct {
-	Expires time.Duration `placeholder:"720h" help:"End it after this time (default: never)."`
+	Expires *time.Duration `placeholder:"720h" help:"End it after this time (default: never)."`
 }
 
-// Validate refuses an end in the past.
+// Validate refuses an end in the past; 0 would look like one that never comes.
 func (e expiry) Validate() error {
-	if e.Expires < 0 {
-		return errors.New("--expires must not be negative")
+	if e.Expires != nil && *e.Expires <= 0 {
+		return errors.New("--expires must be above 0")
 	}
 	return nil
 }
 
 func (e expiry) at(now time.Time) *rest.Time {
-	if e.Expires == 0 {
+	if e.Expires == nil {
 		return nil
 	}
-	end := rest.At(now.Add(e.Expires))
+	end := rest.At(now.Add(*e.Expires))
 	return &end
 }
 

@@ -141,6 +141,7 @@ func TestExitCodes(t *testing.T) {
 		"unknown demand":       {append(submit, "--demand", "gpus=1"), "", "", exitUsage, "only slots and memoryMib"},
 		"no number":            {append(submit, "--demand", "slots=two"), "", "", exitUsage, "--demand"},
 		"senseless wait":       {append(submit, "--wait=soon"), "", "", exitUsage, "--wait"},
+		"ends at once":         {[]string{"license", "create", "--user=2", "--expires=0s"}, "", "", exitUsage, "--expires must be above 0"},
 		"wait of no time":      {[]string{"job", "wait", "j1", "--timeout=0s"}, "", "", exitUsage, "--timeout"},
 		"unknown format":       {[]string{"-o", "xml", "version"}, "", "", exitUsage, "--output"},
 		"help":                 {[]string{"--help"}, "", "", exitOK, ""},
