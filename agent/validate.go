@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -107,6 +108,10 @@ func (c *Config) validateCredential() error {
 	return err
 }
 
+// licenseShape is that of every code, as people type it; a file that holds something
+// else would be refused by the control plane for ever.
+var licenseShape = regexp.MustCompile(`(?i)^RPL(-?[A-Z2-7]){32}$`)
+
 // licenseCode reads the license code; empty: none is configured.
 func (c *Config) licenseCode() (string, error) {
 	if c.LicenseFile == "" {
@@ -117,8 +122,11 @@ func (c *Config) licenseCode() (string, error) {
 		return "", fmt.Errorf("license_file: %w", err)
 	}
 	code := strings.TrimSpace(string(content))
-	if code == "" {
+	switch {
+	case code == "":
 		return "", fmt.Errorf("license_file: %s is empty", c.LicenseFile)
+	case !licenseShape.MatchString(code):
+		return "", fmt.Errorf("license_file: %s holds no license code: it reads RPL-XXXX-XXXX-… with eight groups", c.LicenseFile)
 	}
 	return code, nil
 }
