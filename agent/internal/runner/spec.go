@@ -117,6 +117,11 @@ func (s *Spec) checkFiles() error {
 }
 
 func (s *Spec) checkSuccess() (err error) {
+	for _, code := range s.Success.Exit {
+		if code < 0 || code > 255 {
+			return fmt.Errorf("success.exit: no program ends with %d: use 0 to 255", code)
+		}
+	}
 	if s.Success.Without == "" {
 		return nil
 	}

@@ -27,6 +27,7 @@ func TestBook_RefusesWithTheSetting(t *testing.T) {
 		"output with a path":    {func(s *Spec) { s.Outputs = []string{"../x"} }, "no plain file name"},
 		"input twice":           {func(s *Spec) { s.Inputs = []string{"a", "a"} }, "stands there twice"},
 		"result without format": {func(s *Spec) { s.Result.File = "x" }, "format"},
+		"exit code of none":     {func(s *Spec) { s.Success.Exit = []int{0, 256} }, "success.exit"},
 		"secret variable":       {func(s *Spec) { s.Env = []string{"ROCKPOOL_AGENT_LICENSE"} }, "env"},
 		"negative timeout":      {func(s *Spec) { s.Timeout = -1 }, "timeout"},
 		"param type":            {func(s *Spec) { s.Params = map[string]Param{"p": {Type: "shell"}} }, "params.p: type"},
