@@ -70,8 +70,8 @@ export class Link {
     return this.state;
   }
 
-  send<T extends keyof Bodies>(type: T, body: Bodies[T]): void {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(encodeFrame(type, body));
+  send<T extends keyof Bodies>(type: T, body: Bodies[T], id?: string): void {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(encodeFrame(type, body, id));
   }
 
   /** Dials at once, whatever the wait was. */

@@ -9,7 +9,7 @@ const stateListeners = new Set<() => void>();
 let onDoubt = () => {};
 
 const store = new Store({
-  subscribe: (topic, filter) => link.send("subscribe", { topic, filter }),
+  subscribe: (topic, filter, id) => link.send("subscribe", { topic, filter }, id),
   more: (topic, part) => link.send("more", { topic, part }),
   unsubscribe: (topic) => link.send("unsubscribe", { topic }),
 });
@@ -18,6 +18,7 @@ const link = new Link({
   onMessage(message) {
     if (message.type === "snapshot") store.snapshot(read(message, "snapshot"));
     if (message.type === "delta") store.delta(read(message, "delta"));
+    if (message.type === "error" && message.replyTo) store.refused(message.replyTo, read(message, "error"));
   },
   onWelcome: () => store.resubscribe(),
   onState() {

@@ -61,6 +61,23 @@ describe("store", () => {
     expect(store.view("nodes").phase).toBe("loading");
   });
 
+  it("says what the server refused, and asks again when that may pass", () => {
+    vi.useFakeTimers();
+    const { wire, store, flush } = made();
+    const request = () => wire.subscribe.mock.lastCall?.[2] as string;
+    store.refused(request(), { code: "unavailable", detail: "not now" });
+    vi.advanceTimersByTime(2_000);
+    expect(wire.subscribe).toHaveBeenCalledTimes(2);
+    store.refused(request(), { code: "not_found", detail: "there is no such topic" });
+    flush();
+    expect(store.view("nodes")).toMatchObject({ phase: "refused", refusal: { code: "not_found" } });
+    store.resubscribe();
+    store.snapshot(snapshot({ rev: 1, nodes: [node("a")] }));
+    flush();
+    expect(store.view("nodes").phase).toBe("ready");
+    vi.useRealTimers();
+  });
+
   it("ends a topic some time after its last reader", () => {
     vi.useFakeTimers();
     const { wire, stop } = made();

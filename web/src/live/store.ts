@@ -23,7 +23,9 @@ type AnyRow = Live<FleetRow | PoolRow | NodeRow | JobRow>;
 /** What a page sees of a topic; a new object whenever something changed. */
 export interface View<Row> {
   /** No row yet; some parts of the first snapshot; all of it. */
-  phase: "loading" | "partial" | "ready";
+  phase: "loading" | "partial" | "ready" | "refused";
+  /** Why the server does not show the topic, when it refused it. */
+  refusal?: { code: string; detail: string };
   rows: Live<Row>[];
   byId: ReadonlyMap<string, Live<Row>>;
 }
@@ -37,7 +39,9 @@ class Topic {
   incoming: Map<string, AnyRow> | null = null;
   complete = false;
   readers = 0;
+  request = ""; // id of the newest subscription
   ending: ReturnType<typeof setTimeout> | undefined;
+  refusal: { code: string; detail: string } | null = null;
   view: View<AnyRow> = nothing;
   readonly listeners = new Set<() => void>();
 
@@ -46,7 +50,7 @@ class Topic {
 
 /** What the store asks of the connection. */
 export interface Wire {
-  subscribe(topic: string, filter: Filter): void;
+  subscribe(topic: string, filter: Filter, id: string): void;
   more(topic: string, part: number): void;
   unsubscribe(topic: string): void;
 }
@@ -54,11 +58,14 @@ export interface Wire {
 const noFilter: Filter = { pool: "", state: "" };
 /** A page that was left may be come back to at once. */
 const keepFor = 4_000;
+/** From a refusal that may pass to the next try. */
+const again = 2_000;
 
 export class Store {
   private readonly topics = new Map<string, Topic>();
   private readonly changed = new Set<Topic>();
   private flushing = false;
+  private requests = 0;
 
   constructor(
     private readonly wire: Wire,
@@ -71,7 +78,7 @@ export class Store {
     if (!topic) {
       topic = new Topic(noFilter);
       this.topics.set(name, topic);
-      this.wire.subscribe(name, topic.filter);
+      this.begin(name, topic);
     }
     const watched = topic;
     clearTimeout(watched.ending);
@@ -98,6 +105,7 @@ export class Store {
       clearTimeout(topic.ending);
       topic.view = nothing;
       topic.complete = false;
+      topic.refusal = null;
       topic.rows.clear();
     }
     for (const [name, topic] of this.topics) if (topic.readers === 0) this.topics.delete(name);
@@ -113,6 +121,7 @@ export class Store {
       topic.incoming = null;
       topic.rev = s.rev;
       topic.complete = true;
+      topic.refusal = null;
     } else {
       this.wire.more(s.topic, s.part + 1);
     }
@@ -132,10 +141,25 @@ export class Store {
     this.touch(topic);
   }
 
+  /** The server does not show a topic: for good, or not now. */
+  refused(request: string, refusal: { code: string; detail: string }): void {
+    for (const [name, topic] of this.topics) {
+      if (topic.request !== request) continue;
+      if (refusal.code === "unavailable") {
+        setTimeout(() => this.topics.get(name) === topic && this.begin(name, topic), again);
+        return;
+      }
+      topic.refusal = refusal;
+      topic.rows = new Map();
+      this.touch(topic);
+    }
+  }
+
   private begin(name: string, topic: Topic): void {
     topic.rev = -1;
     topic.incoming = null;
-    this.wire.subscribe(name, topic.filter);
+    topic.request = String(++this.requests);
+    this.wire.subscribe(name, topic.filter, topic.request);
   }
 
   private end(name: string): void {
@@ -155,7 +179,7 @@ export class Store {
     for (const topic of this.changed) {
       const rows = topic.complete ? topic.rows : (topic.incoming ?? topic.rows);
       topic.view = {
-        phase: topic.complete ? "ready" : "partial",
+        ...(topic.refusal ? { phase: "refused", refusal: topic.refusal } : { phase: topic.complete ? "ready" : "partial" }),
         rows: [...rows.values()],
         byId: new Map(rows),
       };

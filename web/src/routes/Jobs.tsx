@@ -165,7 +165,15 @@ export function Jobs() {
       title="Jobs"
       fill
       note={
-        phase === "ready" && <span>{shown.length === rows.length ? `${count(rows.length)} newest` : `${count(shown.length)} of ${count(rows.length)}`}</span>
+        phase !== "loading" && (
+          <span>
+            {phase === "partial"
+              ? `${count(rows.length)} so far`
+              : shown.length === rows.length
+                ? `${count(rows.length)} newest`
+                : `${count(shown.length)} of ${count(rows.length)}`}
+          </span>
+        )
       }
     >
       <FilterBar

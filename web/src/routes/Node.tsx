@@ -18,13 +18,14 @@ type Row = Live<NodeRow>;
 /** One node: what it has, how well it held, what it does. */
 export function Node() {
   const { id } = useParams({ from: "/inside/nodes/$id" });
-  const { rows, phase } = useTopic(`node/${id}`);
+  const { rows, phase, refusal } = useTopic(`node/${id}`);
   const node = rows[0];
+  const none = phase === "ready" || phase === "refused";
   if (!node) {
     return (
       <Page title={id} above={{ to: "/nodes", text: "Nodes" }}>
-        <Panel label="Node" flush={phase === "ready"}>
-          {phase === "ready" ? <Empty title="There is no such node, or it is not yours to see" /> : <Gray lines={4} wide={320} />}
+        <Panel label="Node" flush={none}>
+          {none ? <Empty title={gone(refusal)} /> : <Gray lines={4} wide={320} />}
         </Panel>
       </Page>
     );
@@ -62,6 +63,9 @@ export function Node() {
     </Page>
   );
 }
+
+const gone = (refusal: { code: string; detail: string } | undefined) =>
+  refusal && refusal.code !== "not_found" ? refusal.detail : "There is no such node, or it is not yours to see";
 
 function Note({ node }: { node: Row }) {
   const facts = [node.role, node.region, node.backend].filter(Boolean).join(", ");
@@ -126,7 +130,7 @@ function Lease({ node }: { node: Row }) {
     );
   }
   return (
-    <Panel title="Lease" note={`${duration(whole)}, ready ${((ready / whole) * 100).toFixed(1).replace(".0", "")}%`}>
+    <Panel title="Lease" side={<Breaks list={breaks} />} note={`${duration(whole)}, ready ${((ready / whole) * 100).toFixed(1).replace(".0", "")}%`}>
       <div className={styles.strip}>
         {list.map((s) => (
           <span
@@ -157,6 +161,20 @@ function Lease({ node }: { node: Row }) {
   );
 }
 
+/** How often the lease broke, by state. */
+function Breaks({ list }: { list: Span[] }) {
+  const states = [...new Set(list.map((s) => s.state))];
+  return (
+    <>
+      {states.map((state) => (
+        <span key={state} className={styles.count}>
+          <Glyph of={state} size={10} /> {list.filter((s) => s.state === state).length} {state}
+        </span>
+      ))}
+    </>
+  );
+}
+
 function Work({ node }: { node: Row }) {
   const jobs = useTopic("jobs").byId;
   const now = useNow();
@@ -177,6 +195,14 @@ function Work({ node }: { node: Row }) {
         </Empty>
       ) : (
         <ul className={styles.work}>
+          <li className={styles.workHead} aria-hidden="true">
+            <span>Job</span>
+            <span>App and runner</span>
+            <span>Attempt</span>
+            <span>Progress</span>
+            <span />
+            <span className={styles.time}>Running for</span>
+          </li>
           {node.running.map((w) => {
             const job = jobs.get(w.job);
             return (
@@ -185,7 +211,10 @@ function Work({ node }: { node: Row }) {
                   {shortId(w.job)}
                 </Link>
                 <span className={styles.what}>{job ? `${job.app}, ${job.runner}` : ""}</span>
-                <span className={styles.quiet}>attempt {w.attempt}</span>
+                <span className={styles.quiet}>
+                  <span className="visually-hidden">attempt </span>
+                  {w.attempt}
+                </span>
                 <span className={styles.bar}>
                   <Progress percent={w.percent} />
                 </span>

@@ -110,7 +110,17 @@ export function Nodes() {
     <Page
       title="Nodes"
       fill
-      note={phase === "ready" && <span>{shown.length === rows.length ? count(rows.length) : `${count(shown.length)} of ${count(rows.length)}`}</span>}
+      note={
+        phase !== "loading" && (
+          <span>
+            {phase === "partial"
+              ? `${count(rows.length)} so far`
+              : shown.length === rows.length
+                ? count(rows.length)
+                : `${count(shown.length)} of ${count(rows.length)}`}
+          </span>
+        )
+      }
       actions={
         isSuperadmin(session) && (
           <Button tone="primary" icon="plus" onPress={() => navigate({ to: "/", search: { add: true } })} why={stale ? "No word from the server" : undefined}>

@@ -58,7 +58,7 @@ export function read<T extends keyof Bodies>(message: Message, type: T): Bodies[
   return shapes[type].read(message.body, type);
 }
 
-/** The frame of one message. */
-export function encodeFrame<T extends keyof Bodies>(type: T, body: Bodies[T]): Uint8Array<ArrayBuffer> {
-  return encode([{ t: type, b: body }], { ignoreUndefined: true });
+/** The frame of one message; a refusal names its id. */
+export function encodeFrame<T extends keyof Bodies>(type: T, body: Bodies[T], id?: string): Uint8Array<ArrayBuffer> {
+  return encode([{ t: type, i: id, b: body }], { ignoreUndefined: true });
 }
