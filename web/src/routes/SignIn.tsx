@@ -29,7 +29,7 @@ export function SignIn() {
     try {
       entered(await signIn(name, password));
       // Only a path of this console: a link must not lead out of it.
-      await navigate({ href: to?.startsWith("/") && !to.startsWith("//") ? to : "/", replace: true });
+      await navigate({ href: to && /^\/(?![/\\])/.test(to) ? to : "/", replace: true });
     } catch (error) {
       setProblem(words(error));
       setPassword("");
