@@ -39,9 +39,9 @@ func (l *Link) take(number int64, conn *wsconn.Conn, m wire.Message) error {
 		l.cfg.Log.Warn("the control plane found a fault with a message", "code", body.Code, "detail", body.Detail)
 		return nil
 	}
-	if !l.post(Received{number, body}) {
-		return wsconn.ErrClosed
-	}
+	// When nobody listens any more the connection is being closed; it is read to its
+	// end, because cutting it here would take along what still has to go out.
+	l.post(Received{number, body})
 	return nil
 }
 
