@@ -170,3 +170,27 @@ test("a node that is killed leaves ready within 26 s, without a reload", async (
   await expect(row).toContainText(/suspect|lost/, { timeout: 26_000 });
   expect(problems).toEqual([]);
 });
+
+test("a viewer sees the fleet and changes nothing; a user sees what is theirs", async ({ page, problems }, info) => {
+  test.skip(info.project.name === "phone", "the same code on both");
+  await fleet.setUp("admin", password);
+  fleet.startAgent("ams-edge-05", { license: await fleet.license("1") });
+  await fleet.awaitLease("ams-edge-05", "ready");
+  await fleet.call("POST", "/v1/admin/users", { name: "vera", roles: ["viewer"], password });
+  await fleet.call("POST", "/v1/admin/users", { name: "uli", roles: ["user"], password });
+
+  await signIn(page, fleet.url, "vera", password);
+  await expect(page.locator("[data-pool=pool-1]")).toContainText("1 ready");
+  await expect(page.getByRole("button", { name: "Add node" })).toHaveCount(0);
+  await page.goto(`${fleet.url}/nodes/ams-edge-05`);
+  await expect(page.getByText("Running work")).toBeVisible();
+  await expect(page.getByRole("button", { name: /Cordon|Move/ })).toHaveCount(0);
+  await page.getByRole("button", { name: "Sign out" }).click();
+
+  await signIn(page, fleet.url, "uli", password);
+  await expect(page.locator("[data-pool]").first()).toBeVisible();
+  await expect(page.locator("[data-pool=pool-1]")).toHaveCount(0);
+  await page.goto(`${fleet.url}/nodes/ams-edge-05`);
+  await expect(page.getByText("There is no such node, or it is not yours to see")).toBeVisible();
+  expect(problems).toEqual([]);
+});
