@@ -34,7 +34,7 @@ func (a *attempt) inDir() string   { return filepath.Join(a.dir, "in") }
 func (a *attempt) workDir() string { return filepath.Join(a.dir, "work") }
 
 func (a *attempt) marker() marker {
-	return marker{job: a.ref.Job.String(), attempt: strconv.Itoa(int(a.ref.Attempt))}
+	return marker{job: a.ref.Job.String(), attempt: strconv.Itoa(int(a.ref.Attempt)), dir: a.workDir()}
 }
 
 // run takes the attempt from its folder to its result. When it returns, nothing

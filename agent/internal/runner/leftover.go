@@ -18,13 +18,14 @@ type leftover struct {
 	MachineBoot string `json:"machineBoot"` // none of them has survived another one
 	Job         string `json:"job"`
 	Attempt     string `json:"attempt"`
+	Dir         string `json:"dir"` // that its processes began in
 }
 
 const leftoverFile = "process.json"
 
 // noteProcess writes down what runs for an attempt, before and after its start.
 func noteProcess(dir string, m marker, pid int) error {
-	l := leftover{PGID: pid, Job: m.job, Attempt: m.attempt}
+	l := leftover{PGID: pid, Job: m.job, Attempt: m.attempt, Dir: m.dir}
 	l.Start, l.MachineBoot = describeProcess(pid)
 	content, err := json.Marshal(l)
 	if err != nil {

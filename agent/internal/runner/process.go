@@ -18,11 +18,13 @@ type command struct {
 	output *output
 }
 
-// marker is what every process of an attempt has in its environment.
-type marker struct{ job, attempt string }
+// marker is what every process of an attempt has in its environment. The folder
+// is this agent's own: an attempt of the same name that another control plane gave
+// to another agent of this machine is left alone.
+type marker struct{ job, attempt, dir string }
 
 func (m marker) env() []string {
-	return []string{"ROCKPOOL_JOB=" + m.job, "ROCKPOOL_ATTEMPT=" + m.attempt}
+	return []string{"ROCKPOOL_JOB=" + m.job, "ROCKPOOL_ATTEMPT=" + m.attempt, "ROCKPOOL_DIR=" + m.dir}
 }
 
 // process is a started command. Its group is dead when its run returns.

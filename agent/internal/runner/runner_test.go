@@ -81,8 +81,10 @@ func TestArgv_IsFilledAndNeverAShell(t *testing.T) {
 func TestEnvironment_IsEmptyButForTheAllowed(t *testing.T) {
 	spec := tool("env")
 	spec.Env = []string{"SEEN", "NOT_SET"}
-	got := newRig(t, spec, nil).run(wire.Payload{})
-	want := "SEEN=yes\nROCKPOOL_JOB=00000000-0000-0000-0000-000000000001\nROCKPOOL_ATTEMPT=1\n"
+	r := newRig(t, spec, nil)
+	got := r.run(wire.Payload{})
+	want := "SEEN=yes\nROCKPOOL_JOB=00000000-0000-0000-0000-000000000001\nROCKPOOL_ATTEMPT=1\n" +
+		"ROCKPOOL_DIR=" + filepath.Join(r.dir, "jobs", "00000000-0000-0000-0000-000000000001-1", "work") + "\n"
 	if string(got.Head) != want {
 		t.Errorf("the job saw\n%swant\n%s", got.Head, want)
 	}
@@ -216,10 +218,25 @@ func TestStart_OfAProgramThatVanishedFails(t *testing.T) {
 	}
 }
 
+// Two agents of one machine may serve two control planes; what the other's attempt
+// is called is no business of ours.
+func TestMembers_AreThisAgentsOwn(t *testing.T) {
+	pids := t.TempDir()
+	r := newRig(t, tool("family", pids), nil)
+	ref := r.start(wire.Payload{})
+	running(t, pids, 3)
+	namesake := group{marker: marker{ref.Job.String(), "1", filepath.Join(t.TempDir(), "work")}}
+	if members := namesake.members(); len(members) != 0 {
+		t.Errorf("another agent's attempt of the same name has members %v", members)
+	}
+	r.Stop(ref, 0)
+	r.wait()
+}
+
 func TestLeftovers_OfAnEarlierLifeAreKilled(t *testing.T) {
 	jobs, pids := t.TempDir(), t.TempDir()
-	m := marker{"00000000-0000-0000-0000-000000000001", "1"}
-	folder := filepath.Join(jobs, m.job+"-1")
+	folder := filepath.Join(jobs, "00000000-0000-0000-0000-000000000001-1")
+	m := marker{"00000000-0000-0000-0000-000000000001", "1", filepath.Join(folder, "work")}
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -247,8 +264,8 @@ func TestLeftovers_OfAnEarlierLifeAreKilled(t *testing.T) {
 
 func TestLeftovers_AReusedPidIsLeftAlone(t *testing.T) {
 	jobs, pids := t.TempDir(), t.TempDir()
-	m := marker{"00000000-0000-0000-0000-000000000001", "1"}
-	folder := filepath.Join(jobs, m.job+"-1")
+	folder := filepath.Join(jobs, "00000000-0000-0000-0000-000000000001-1")
+	m := marker{"00000000-0000-0000-0000-000000000001", "1", filepath.Join(folder, "work")}
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}

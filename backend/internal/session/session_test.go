@@ -235,8 +235,18 @@ func TestCase_N17_ANewSessionTakesOverAndTheOldOnesEndTouchesNothing(t *testing.
 	if told := r.loop.events(); slices.Contains(told, "closed ams-1 2") {
 		t.Errorf("the new session was closed: %v", told)
 	}
-	if n := r.hub.Counts().Open; n != 1 {
-		t.Errorf("%d connections, want 1", n)
+	r.awaitOpen(1) // the old one is counted out after the loop was told of its end
+}
+
+// awaitOpen waits until so many connections are open.
+func (r *rig) awaitOpen(want int64) {
+	r.t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for n := r.hub.Counts().Open; n != want; n = r.hub.Counts().Open {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%d connections are open, want %d", n, want)
+		}
+		runtime.Gosched()
 	}
 }
 
