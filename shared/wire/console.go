@@ -100,8 +100,8 @@ type Delta struct {
 	Deletes []string   `msgpack:"deletes,omitempty"`
 }
 
-// NodeCounts are nodes by lease state. Held and unhealthy ones are counted in
-// their state too.
+// NodeCounts are nodes by lease state. Held and unhealthy ones are among the
+// ready ones; one that is both is held.
 type NodeCounts struct {
 	Ready     int64 `msgpack:"ready"`
 	Suspect   int64 `msgpack:"suspect"`

@@ -14,15 +14,17 @@ const heldAs: [kind: string, state: NodeState][] = [
   ["auto", "held"],
 ];
 
-/** A lease that is not ready says more than a hold, a hold more than health. */
-export function nodeState(node: Pick<NodeRow, "lease" | "holds" | "healthy">): NodeState {
+type Stated = Pick<NodeRow, "lease" | "holds" | "healthy" | "accepting">;
+
+/** A lease that is not ready says more than a hold, a hold more than health; one that takes no work is not healthy. */
+export function nodeState(node: Stated): NodeState {
   if (node.lease !== "ready") return node.lease as NodeState;
   for (const [kind, state] of heldAs) if (node.holds.some((h) => h.kind === kind)) return state;
-  return node.healthy ? "ready" : "unhealthy";
+  return node.healthy && node.accepting ? "ready" : "unhealthy";
 }
 
 /** Free slots that can't take work now. */
-export function outOfUse(node: Pick<NodeRow, "lease" | "holds" | "healthy" | "slots_total" | "slots_used">): number {
+export function outOfUse(node: Stated & Pick<NodeRow, "slots_total" | "slots_used">): number {
   return nodeState(node) === "ready" ? 0 : Math.max(0, node.slots_total - node.slots_used);
 }
 

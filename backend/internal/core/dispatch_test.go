@@ -360,6 +360,23 @@ func TestWaiting_DecisionIsWrittenAgainOnlyForOtherReasons(t *testing.T) {
 	}
 }
 
+// A pool's nodes are each counted under one word, as their own pages show them.
+func TestViews_CountEachReadyNodeOnce(t *testing.T) {
+	held := record("n2", "pool-1", 1, 4)
+	held.Holds = []fleet.Hold{{Kind: fleet.HoldCordon}}
+	lost := record("n3", "pool-1", 1, 4)
+	lost.Holds = held.Holds
+	w := script(t, record("n1", "pool-1", 1, 2), held, lost, record("n4", "pool-1", 1, 1))
+	w.d.Heartbeat(w.now, "n2", w.agents[1].epoch, HeartbeatEvent{Accepting: true}, w.pending)
+	w.d.SessionClosed(w.now, "n3", w.agents[2].epoch, w.pending)
+	w.d.Heartbeat(w.now, "n4", w.agents[3].epoch, HeartbeatEvent{Healthy: true}, w.pending)
+	for _, p := range w.d.Fleet(w.now).Pools {
+		if p.Pool.ID == "pool-1" && (p.Ready != 3 || p.Suspect != 1 || p.Held != 2 || p.ReadyHeld != 1 || p.Unhealthy != 1 || p.SlotsFree != 2) {
+			t.Fatalf("pool-1: %+v", p)
+		}
+	}
+}
+
 func TestViews_ShowWhatIs(t *testing.T) {
 	held := record("n2", "pool-1", 1, 4)
 	held.Holds = []fleet.Hold{{Kind: fleet.HoldDrain}, {Kind: fleet.HoldCordon}}

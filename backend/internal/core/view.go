@@ -162,6 +162,12 @@ func (p *PoolView) count(n *node) {
 	switch n.lease.State {
 	case fleet.LeaseReady:
 		p.Ready++
+		switch {
+		case len(n.rec.Holds) > 0:
+			p.ReadyHeld++
+		case n.slot.Blocks().Has(fleet.Unhealthy):
+			p.Unhealthy++
+		}
 	case fleet.LeaseSuspect:
 		p.Suspect++
 	case fleet.LeaseLost:
@@ -173,9 +179,6 @@ func (p *PoolView) count(n *node) {
 	}
 	if len(n.rec.Holds) > 0 {
 		p.Held++
-	}
-	if n.ready() && n.slot.Blocks().Has(fleet.Unhealthy) {
-		p.Unhealthy++
 	}
 	p.SlotsTotal += n.rec.Capacity.Slots
 	if n.slot.Eligible() && p.Pool.ID != fleet.PoolUnassigned {

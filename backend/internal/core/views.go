@@ -54,7 +54,8 @@ type PoolView struct {
 	Left      int32
 	New       int32
 	Held      int32
-	Unhealthy int32 // ready, but unhealthy or not accepting
+	ReadyHeld int32 // of the ready ones, those with a hold
+	Unhealthy int32 // of the others, those that are unhealthy or not accepting
 	// Slots of all nodes; of those Free can take work now, OutOfUse are the free
 	// ones of nodes that get no new work. Nothing resolves to unassigned.
 	SlotsTotal int64

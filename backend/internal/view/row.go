@@ -96,7 +96,7 @@ func poolRow(p *core.PoolView, spark []int64) wire.PoolRow {
 func countsOf(p *core.PoolView) wire.NodeCounts {
 	return wire.NodeCounts{
 		Ready: int64(p.Ready), Suspect: int64(p.Suspect), Lost: int64(p.Lost), Left: int64(p.Left), New: int64(p.New),
-		Held: int64(p.Held), Unhealthy: int64(p.Unhealthy),
+		Held: int64(p.ReadyHeld), Unhealthy: int64(p.Unhealthy),
 	}
 }
 

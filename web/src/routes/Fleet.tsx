@@ -10,9 +10,9 @@ import { Button, Segmented } from "../ui/controls";
 import { Glyph } from "../ui/Glyph";
 import { Icon } from "../ui/Icon";
 import { Empty, Figure, Gray, Panel, Strip } from "../ui/Panel";
-import type { FleetRow, NodeCounts, PoolRow } from "../wire/messages";
+import type { FleetRow, PoolRow } from "../wire/messages";
 import styles from "./fleet.module.css";
-import { kindWords, sum } from "./pool";
+import { kindWords, ready, states, sum } from "./pool";
 
 const Enroll = lazy(() => import("./Enroll").then((m) => ({ default: m.Enroll })));
 const AddNode = lazy(() => import("./Enroll").then((m) => ({ default: m.AddNode })));
@@ -110,24 +110,11 @@ function byPlace(a: PoolRow, b: PoolRow): number {
   return place(a) - place(b) || a.id.localeCompare(b.id, "en", { numeric: true });
 }
 
-/** Held nodes are shown as such, not as ready. */
-function states(n: NodeCounts): { state: string; n: number }[] {
-  const held = Math.min(n.held, n.ready);
-  return [
-    { state: "ready", n: n.ready - held },
-    { state: "suspect", n: n.suspect },
-    { state: "held", n: held },
-    { state: "lost", n: n.lost },
-    { state: "new", n: n.new },
-    { state: "left", n: n.left },
-  ].filter((s) => s.n > 0);
-}
-
 function Totals({ fleet }: { fleet: FleetRow | undefined }) {
   return (
     <div className={styles.totals}>
       <Strip>
-        <Figure label="Nodes ready" short="Ready" value={fleet && count(fleet.nodes.ready)} note={fleet && `of ${count(sum(fleet.nodes))}`} />
+        <Figure label="Nodes ready" short="Ready" value={fleet && count(ready(fleet.nodes))} note={fleet && `of ${count(sum(fleet.nodes))}`} />
         <Figure label="Free slots" short="Free" value={fleet && count(fleet.slots_free)} note={fleet && `of ${count(fleet.slots_total)}`} />
         <Figure label="Running" value={fleet && count(fleet.running)} />
         <Figure label="Queued" value={fleet && count(fleet.queued)} />

@@ -13,6 +13,7 @@ import { Failed } from "../ui/Panel";
 import { toast } from "../ui/toasts";
 import type { NodeRow, PoolRow } from "../wire/messages";
 import styles from "./actions.module.css";
+import { ready } from "./pool";
 
 type Row = Live<NodeRow>;
 type Open = "cordon" | "move" | null;
@@ -161,7 +162,7 @@ function MoveSheet({ node, onClose }: { node: Row; onClose(): void }) {
 function Effect({ node, from, to }: { node: Row; from: PoolRow | undefined; to: PoolRow | undefined }) {
   const usable = nodeState(node) === "ready" ? 1 : 0;
   const free = usable * Math.max(0, node.slots_total - node.slots_used);
-  const ready = (p: PoolRow | undefined) => (p ? Math.max(0, p.nodes.ready - p.nodes.held) : 0);
+  const nodes = (p: PoolRow | undefined) => (p ? ready(p.nodes) : 0);
   const gains = to?.kind === "unassigned" ? 0 : 1; // its slots are out of use there
   return (
     <table className={styles.effect}>
@@ -175,13 +176,13 @@ function Effect({ node, from, to }: { node: Row; from: PoolRow | undefined; to: 
       <tbody>
         <tr>
           <th scope="row">{from?.id ?? node.pool}</th>
-          <Change before={ready(from)} after={ready(from) - usable} />
+          <Change before={nodes(from)} after={nodes(from) - usable} />
           <Change before={from?.slots_free ?? 0} after={Math.max(0, (from?.slots_free ?? 0) - free)} />
         </tr>
         {to && (
           <tr>
             <th scope="row">{to.id}</th>
-            <Change before={gains ? ready(to) : 0} after={gains ? ready(to) + usable : 0} />
+            <Change before={gains ? nodes(to) : 0} after={gains ? nodes(to) + usable : 0} />
             <Change before={to.slots_free} after={to.slots_free + free * gains} />
           </tr>
         )}

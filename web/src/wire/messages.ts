@@ -73,7 +73,7 @@ export const welcomeConsoleShape: Shape<WelcomeConsole> = fields<WelcomeConsole>
   times: consoleTimesShape,
 });
 
-/** NodeCounts are nodes by lease state. Held and unhealthy ones are counted in their state too. */
+/** NodeCounts are nodes by lease state. Held and unhealthy ones are among the ready ones; one that is both is held. */
 export interface NodeCounts {
   ready: number;
   suspect: number;

@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+import { states } from "./routes/pool";
+import { nodeState, outOfUse } from "./state";
+
+const hold = (kind: string) => [{ kind, owner: "operator", actor: "", reason: "" }];
+const node = { lease: "ready", holds: hold("cordon").slice(1), healthy: true, accepting: true, slots_total: 4, slots_used: 1 };
+
+describe("one word", () => {
+  it.each([
+    [node, "ready", 0],
+    [{ ...node, holds: hold("cordon"), healthy: false }, "cordoned", 3],
+    [{ ...node, healthy: false }, "unhealthy", 3],
+    [{ ...node, accepting: false }, "unhealthy", 3],
+    [{ ...node, lease: "lost", holds: hold("cordon") }, "lost", 3],
+  ])("%j is %s", (n, word, out) => {
+    expect(nodeState(n)).toBe(word);
+    expect(outOfUse(n)).toBe(out);
+  });
+
+  it("counts each node of a pool once", () => {
+    const parts = states({ ready: 9, suspect: 1, lost: 2, left: 0, new: 0, held: 3, unhealthy: 2 });
+    expect(parts.map((p) => `${p.n} ${p.state}`)).toEqual(["4 ready", "1 suspect", "3 held", "2 unhealthy", "2 lost"]);
+  });
+});
