@@ -65,6 +65,7 @@ type fleet struct {
 }
 
 func newFleet(t *testing.T) *fleet {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("kills processes for minutes")
 	}
