@@ -2,6 +2,7 @@ package access
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"rockpool/backend/internal/core/fleet"
@@ -50,11 +51,16 @@ func ConsoleCookie(header http.Header) (sum enroll.Sum, there bool, err error) {
 
 var crossOrigin = http.NewCrossOriginProtection()
 
-// SameOrigin refuses a request that a page of another site may have caused. What
-// a cookie authorizes must show where it comes from: every browser says so.
+// SameOrigin refuses a request that a page of another site may have caused, or
+// one that whoever sits on the way made up: the check of the host alone takes it
+// for ours. What a cookie authorizes must show where it comes from: every browser
+// says so.
 func SameOrigin(r *http.Request, byCookie bool) error {
 	if err := crossOrigin.Check(r); err != nil {
 		return fleet.Errorf(fleet.CodeForbidden, "the request comes from another site")
+	}
+	if r.TLS != nil && strings.HasPrefix(strings.ToLower(r.Header.Get("Origin")), "http:") {
+		return fleet.Errorf(fleet.CodeForbidden, "the request comes from a page without TLS")
 	}
 	safe := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
 	if byCookie && !safe && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {

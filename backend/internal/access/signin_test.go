@@ -225,4 +225,11 @@ func TestAttack_A33_OnlyOurOwnPagesMayUseACookie(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
+	for origin, ok := range map[string]bool{"https://rockpool.example": true, "http://rockpool.example": false, "HTTP://rockpool.example": false} {
+		r := httptest.NewRequest("POST", "https://rockpool.example/v1/x", nil) // over TLS
+		r.Header.Set("Origin", origin)
+		if err := SameOrigin(r, true); (err == nil) != ok {
+			t.Errorf("%s over TLS: %v", origin, err)
+		}
+	}
 }
