@@ -54,6 +54,9 @@ func TestAttack_A69_WhatANodeSaysIsText(t *testing.T) {
 		}
 	}
 
+	cordon := p.ask("POST", "/v1/admin/nodes/"+n.Name+"/cordon", `{"reason": "fan\u202egnp.exe"}`)
+	cordon.refused(t, "a reason that turns", 400, "bad_request")
+
 	n.Send(t, heartbeat())
 	job := u.submit()
 	offer := rig.Hear[wire.Offer](t, n)

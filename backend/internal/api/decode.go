@@ -122,7 +122,8 @@ func hex4(raw []byte) (unit uint16, ok bool) {
 	return unit, true
 }
 
-// checkLine demands one printable line of at most max bytes.
+// checkLine demands one printable line of at most max bytes, in which nothing
+// turns the writing: it would read as another one on the pages of others.
 func checkLine(name, text string, max int) error {
 	if len(text) > max {
 		return badRequest("%s is longer than %d bytes", name, max)
@@ -131,9 +132,13 @@ func checkLine(name, text string, max int) error {
 		return badRequest("%s is not UTF-8", name)
 	}
 	for _, r := range text {
-		if r < 0x20 || r >= 0x7f && r <= 0x9f {
+		if r < 0x20 || r >= 0x7f && r <= 0x9f || turns(r) {
 			return badRequest("%s holds the control character %s", name, fmt.Sprintf("U+%04X", r))
 		}
 	}
 	return nil
 }
+
+// turns reports a line or paragraph separator, or a character that embeds,
+// overrides or isolates a direction.
+func turns(r rune) bool { return r >= '\u2028' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' }

@@ -101,6 +101,7 @@ func TestSpecOf_RefusesWhatIsOutOfBounds(t *testing.T) {
 		{"too many inputs", `"inputs":{` + many(65, `"f#":"`+digest+`"`) + `}`, fleet.CodeBadRequest, "inputs has 65"},
 		{"label twice", `"labels":[["a","1"],["a","2"]]`, fleet.CodeBadRequest, "labels: a stands there twice"},
 		{"label's value", `"labels":[["a","\u001b[31m"]]`, fleet.CodeBadRequest, "control character U+001B"},
+		{"a label's value that turns", `"labels":[["a","x\u202egnp.exe"]]`, fleet.CodeBadRequest, "control character U+202E"},
 		{"too many labels", `"labels":[` + many(33, `["l#","v"]`) + `]`, fleet.CodeBadRequest, "labels has 33"},
 		{"too much of it all", `"params":{"k":"` + strings.Repeat("x", 64<<10) + `"}`, fleet.CodeBadRequest, "at most 65536"},
 	} {
