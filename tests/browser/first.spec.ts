@@ -47,7 +47,7 @@ test("from the setup link to a node set aside, and out again", async ({ page, br
   });
 
   await test.step("watch a node come", async () => {
-    fleet.startAgent("lis-edge-11", { license, labels: { note: "<img src=x onerror=alert(1)>" } });
+    fleet.startAgent("lis-edge-11", { license, labels: { note: "<img src=x onerror=alert(1)>", ["__proto__"]: "\u202egnp.exe" } });
     await expect(page.locator("[data-pool=pool-1]")).toContainText("1 ready", { timeout: 30_000 });
     await axeClean(page, "fleet");
     await place(page, "Nodes").click();
@@ -84,6 +84,7 @@ test("from the setup link to a node set aside, and out again", async ({ page, br
 
     await page.goto(`${fleet.url}/nodes/lis-edge-11`);
     await expect(page.getByText("note=<img src=x onerror=alert(1)>")).toBeVisible();
+    await expect(page.getByText("__proto__=gnp.exe")).toBeVisible();
     await axeClean(page, "node");
     await page.getByRole("button", { name: "Move" }).click();
     await page.getByLabel("Reason, kept in the audit log").fill("disk replacement");
