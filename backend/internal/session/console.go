@@ -24,6 +24,7 @@ const (
 	consoleTickMs  = 1000
 	consoleStaleMs = 10_000
 	askWithin      = 15 * time.Second // a subscription's wait for the database
+	firstCheck     = time.Second      // a sign-out while the console was being made told nobody
 )
 
 // console is one connection of a browser. One goroutine owns it, the one in run;
@@ -41,6 +42,7 @@ type console struct {
 
 	mu     sync.Mutex
 	topics map[string]*topic
+	ended  bool // nothing is begun any more
 	backlog
 }
 
@@ -70,7 +72,9 @@ func newConsole(g *Gateway, conn *wsconn.Conn, who ConsoleUser, from netip.Addr)
 // run is the life of the console.
 func (c *console) run() {
 	defer c.over()
-	c.recheck = time.AfterFunc(c.gateway.hub.cfg.RecheckEvery, c.checkSession)
+	c.mu.Lock()
+	c.recheck = time.AfterFunc(min(firstCheck, c.gateway.hub.cfg.RecheckEvery), c.checkSession)
+	c.mu.Unlock()
 	c.send(wire.Msg(wire.WelcomeConsole{
 		User: strconv.FormatInt(c.who.User, 10), Name: c.who.Name, Roles: c.who.Roles, Version: c.gateway.hub.cfg.Version,
 		Times: wire.ConsoleTimes{Tick: consoleTickMs, Stale: consoleStaleMs},
@@ -91,8 +95,9 @@ func (c *console) run() {
 
 // over ends the subscriptions and waits until the connection is gone.
 func (c *console) over() {
-	c.recheck.Stop()
 	c.mu.Lock()
+	c.ended = true
+	c.recheck.Stop()
 	topics := c.topics
 	c.topics = map[string]*topic{}
 	c.queue = nil
@@ -125,7 +130,11 @@ func (c *console) checkSession() {
 		c.end(wire.CloseRevoked, "signed out")
 		return
 	}
-	c.recheck.Reset(c.gateway.hub.cfg.RecheckEvery)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		c.recheck.Reset(c.gateway.hub.cfg.RecheckEvery)
+	}
 }
 
 // take does what one message asks for and reports whether the console goes on.

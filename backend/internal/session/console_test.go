@@ -321,15 +321,34 @@ func TestAttack_A65_TheSocketChangesNothing(t *testing.T) {
 	}
 }
 
+// The first look comes soon, however seldom the others are: a sign-out may fall
+// between the upgrade and the console's beginning.
 func TestConsole_EndsWhenItsSessionDoes(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.RecheckEvery = 20 * time.Millisecond })
-	header, session := r.signIn(operator)
-	b := r.open(header)
-	r.door.mu.Lock()
-	delete(r.door.users, session)
-	r.door.mu.Unlock()
-	if code := b.closed(); code != wire.CloseRevoked {
-		t.Errorf("closed with %s", code)
+	for _, every := range []time.Duration{20 * time.Millisecond, time.Hour} {
+		r := newRig(t, func(c *Config) { c.RecheckEvery = every })
+		header, session := r.signIn(operator)
+		b := r.open(header)
+		r.door.mu.Lock()
+		delete(r.door.users, session)
+		r.door.mu.Unlock()
+		if code := b.closed(); code != wire.CloseRevoked {
+			t.Errorf("closed with %s", code)
+		}
+	}
+}
+
+// A look that is on its way when the console ends is the last one.
+func TestConsole_LooksNoMoreOnceItIsOver(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.RecheckEvery = time.Hour })
+	header, _ := r.signIn(operator)
+	r.open(header)
+	c := r.gateway.consoles.list(func(*console) bool { return true })[0]
+	c.cut()
+	<-c.conn.Closed()
+	r.gateway.Close(t.Context())
+	c.checkSession()
+	if c.recheck.Stop() {
+		t.Error("another look was due")
 	}
 }
 
