@@ -1,20 +1,5 @@
 import { request } from "./client";
-import type {
-  Attempt,
-  Decision,
-  Explanation,
-  Job,
-  JobLog,
-  JobRequest,
-  LicenseRequest,
-  List,
-  Moved,
-  NewLicense,
-  Node,
-  Session,
-  SetupDone,
-  SetupRequest,
-} from "./documents";
+import type { Attempt, Decision, Explanation, Job, JobLog, LicenseRequest, List, Moved, NewLicense, Node, Session, SetupDone, SetupRequest } from "./documents";
 
 /** The calls of REST that the console makes, one function each. */
 
@@ -33,7 +18,6 @@ export const uncordon = (node: string, reason: string) => request<Node>("POST", 
 export const moveNode = (node: string, pool: string, reason: string, version: number) =>
   request<Moved>("PUT", `/v1/admin/nodes/${at(node)}/pool`, { body: { pool, reason }, ifMatch: version });
 
-export const submitJob = (body: JobRequest) => request<Job>("POST", "/v1/jobs", { body });
 export const getJob = (id: string) => request<Job>("GET", `/v1/jobs/${at(id)}`);
 export const cancelJob = (id: string) => request<Job>("POST", `/v1/jobs/${at(id)}/cancel`, { body: {} });
 export const getAttempts = (id: string) => request<List<Attempt>>("GET", `/v1/jobs/${at(id)}/attempts`);
