@@ -3,11 +3,12 @@ import { states } from "./routes/pool";
 import { nodeState, outOfUse } from "./state";
 
 const hold = (kind: string) => [{ kind, owner: "operator", actor: "", reason: "" }];
-const node = { lease: "ready", holds: hold("cordon").slice(1), healthy: true, accepting: true, slots_total: 4, slots_used: 1 };
+const node = { lease: "ready", holds: hold("cordon").slice(1), healthy: true, accepting: true, pool: "pool-1", slots_total: 4, slots_used: 1 };
 
 describe("one word", () => {
   it.each([
     [node, "ready", 0],
+    [{ ...node, pool: "unassigned" }, "ready", 3],
     [{ ...node, holds: hold("cordon"), healthy: false }, "cordoned", 3],
     [{ ...node, healthy: false }, "unhealthy", 3],
     [{ ...node, accepting: false }, "unhealthy", 3],

@@ -23,9 +23,9 @@ export function nodeState(node: Stated): NodeState {
   return node.healthy && node.accepting ? "ready" : "unhealthy";
 }
 
-/** Free slots that can't take work now. */
-export function outOfUse(node: Stated & Pick<NodeRow, "slots_total" | "slots_used">): number {
-  return nodeState(node) === "ready" ? 0 : Math.max(0, node.slots_total - node.slots_used);
+/** Free slots that can't take work now: also those of a node that nothing resolves to, as in its pool's sum. */
+export function outOfUse(node: Stated & Pick<NodeRow, "pool" | "slots_total" | "slots_used">): number {
+  return nodeState(node) === "ready" && node.pool !== "unassigned" ? 0 : Math.max(0, node.slots_total - node.slots_used);
 }
 
 /** drain, admin: kernel update */
