@@ -25,10 +25,12 @@ const (
 	TopicNode  = "node/"
 	TopicJobs  = "jobs" // the newest ones; history pages over REST
 	TopicJob   = "job/"
+	// TopicAlarms has those that last; history pages over REST.
+	TopicAlarms = "alarms"
 )
 
 // Filter narrows the topic nodes; empty fields let everything through. State is a
-// lease state, or held.
+// lease state, or held (whatever the hold).
 type Filter struct {
 	Pool  string `msgpack:"pool,omitempty"`
 	State string `msgpack:"state,omitempty"`
@@ -76,14 +78,15 @@ type WelcomeConsole struct {
 // Snapshot is one part of all rows of a topic as they were at Rev. Deltas follow
 // the last part.
 type Snapshot struct {
-	Topic string     `msgpack:"topic"`
-	Rev   int64      `msgpack:"rev"`
-	Part  int64      `msgpack:"part"`
-	Last  bool       `msgpack:"last"`
-	Fleet []FleetRow `msgpack:"fleet,omitempty"`
-	Pools []PoolRow  `msgpack:"pools,omitempty"`
-	Nodes []NodeRow  `msgpack:"nodes,omitempty"`
-	Jobs  []JobRow   `msgpack:"jobs,omitempty"`
+	Topic  string     `msgpack:"topic"`
+	Rev    int64      `msgpack:"rev"`
+	Part   int64      `msgpack:"part"`
+	Last   bool       `msgpack:"last"`
+	Fleet  []FleetRow `msgpack:"fleet,omitempty"`
+	Pools  []PoolRow  `msgpack:"pools,omitempty"`
+	Nodes  []NodeRow  `msgpack:"nodes,omitempty"`
+	Jobs   []JobRow   `msgpack:"jobs,omitempty"`
+	Alarms []AlarmRow `msgpack:"alarms,omitempty"`
 }
 
 // Delta leads from the rows at Prev to those at Rev: whole rows that are new or
@@ -97,19 +100,24 @@ type Delta struct {
 	Pools   []PoolRow  `msgpack:"pools,omitempty"`
 	Nodes   []NodeRow  `msgpack:"nodes,omitempty"`
 	Jobs    []JobRow   `msgpack:"jobs,omitempty"`
+	Alarms  []AlarmRow `msgpack:"alarms,omitempty"`
 	Deletes []string   `msgpack:"deletes,omitempty"`
 }
 
-// NodeCounts are nodes by lease state. Held and unhealthy ones are among the
-// ready ones; one that is both is held.
+// NodeCounts are nodes by lease state. Held ones (quarantined, draining, cordoned
+// or on automatic hold, each counted under the first of these) and unhealthy ones
+// are among the ready ones; one that is both is held.
 type NodeCounts struct {
-	Ready     int64 `msgpack:"ready"`
-	Suspect   int64 `msgpack:"suspect"`
-	Lost      int64 `msgpack:"lost"`
-	Left      int64 `msgpack:"left"`
-	New       int64 `msgpack:"new"`
-	Held      int64 `msgpack:"held"`
-	Unhealthy int64 `msgpack:"unhealthy"`
+	Ready       int64 `msgpack:"ready"`
+	Suspect     int64 `msgpack:"suspect"`
+	Lost        int64 `msgpack:"lost"`
+	Left        int64 `msgpack:"left"`
+	New         int64 `msgpack:"new"`
+	Quarantined int64 `msgpack:"quarantined"`
+	Draining    int64 `msgpack:"draining"`
+	Cordoned    int64 `msgpack:"cordoned"`
+	AutoHeld    int64 `msgpack:"auto_held"`
+	Unhealthy   int64 `msgpack:"unhealthy"`
 }
 
 // FleetRow is the fleet's totals; its id is "fleet". Used + out of use + free
@@ -121,11 +129,16 @@ type FleetRow struct {
 	SlotsFree     int64      `msgpack:"slots_free"`
 	SlotsOutOfUse int64      `msgpack:"slots_out_of_use"`
 	Queued        int64      `msgpack:"queued"`
+	Overdue       int64      `msgpack:"overdue"` // of the queued: past their pool's threshold
 	Running       int64      `msgpack:"running"`
+	Placed        int64      `msgpack:"placed"` // in the last five minutes; the waits are theirs
+	WaitP50       int64      `msgpack:"wait_p50_ms"`
+	WaitP95       int64      `msgpack:"wait_p95_ms"`
 }
 
-// PoolRow is one pool with its sums, as in FleetRow. Spark is the free slots of
-// the last ticks of 10 s, at most 60, oldest first.
+// PoolRow is one pool with its sums, as in FleetRow. OldestWait is the age of its
+// oldest waiting job; -1: none waits. Spark is how many jobs were queued, minute
+// by minute, at most the 60 last, oldest first.
 type PoolRow struct {
 	ID            string     `msgpack:"id"`
 	Name          string     `msgpack:"name"`
@@ -137,8 +150,34 @@ type PoolRow struct {
 	SlotsFree     int64      `msgpack:"slots_free"`
 	SlotsOutOfUse int64      `msgpack:"slots_out_of_use"`
 	Queued        int64      `msgpack:"queued"`
+	Overdue       int64      `msgpack:"overdue"`
+	OldestWait    int64      `msgpack:"oldest_wait_ms"`
 	Running       int64      `msgpack:"running"`
 	Spark         []int64    `msgpack:"spark"`
+	QueueWait     int64      `msgpack:"threshold_queue_wait_ms"`
+	FreeSlots     int64      `msgpack:"threshold_free_slots"`
+	NotReadyPct   int64      `msgpack:"threshold_not_ready_pct"`
+	Version       int64      `msgpack:"version"` // of the record, for If-Match
+}
+
+// AlarmRow is one alarm that lasts. Age and Last are the ages of its raising and
+// of when it was last seen; the lists of waiting work are read over REST.
+type AlarmRow struct {
+	ID       string `msgpack:"id"`
+	Kind     string `msgpack:"kind"`
+	Severity string `msgpack:"severity"` // critical, warning
+	Role     string `msgpack:"role"`
+	Pool     string `msgpack:"pool"`
+	App      string `msgpack:"app"`
+	Node     string `msgpack:"node"`
+	Count    int64  `msgpack:"count"`
+	Age      int64  `msgpack:"age_ms"`
+	Last     int64  `msgpack:"last_ms"`
+	Waiting  int64  `msgpack:"waiting"`
+	Detail   string `msgpack:"detail"`
+	AckedBy  string `msgpack:"acked_by"` // who acknowledged it, or empty
+	// SilencedFor is how much longer it is silenced; 0: it is not.
+	SilencedFor int64 `msgpack:"silenced_for_ms"`
 }
 
 // RowHold is one hold of a node.
@@ -147,6 +186,9 @@ type RowHold struct {
 	Owner  string `msgpack:"owner"`
 	Actor  string `msgpack:"actor"`
 	Reason string `msgpack:"reason"`
+	// Left is how long until it ends by itself, or for a drain until what runs is
+	// ended; -1: it does not.
+	Left int64 `msgpack:"left_ms"`
 }
 
 // LeaseChange is one change of a node's lease. Cause is a word: hello,

@@ -3,15 +3,17 @@ package wiretest
 import "rockpool/shared/wire"
 
 func consoleGoldens() []golden {
-	counts := wire.NodeCounts{Ready: 12, Suspect: 1, Lost: 2, Left: 3, New: 4, Held: 9, Unhealthy: 5}
-	fleet := wire.FleetRow{ID: "fleet", Nodes: counts, SlotsTotal: 88, SlotsFree: 40, SlotsOutOfUse: 8, Queued: 37, Running: 40}
+	counts := wire.NodeCounts{Ready: 12, Suspect: 1, Lost: 2, Left: 3, New: 4, Quarantined: 6, Draining: 7, Cordoned: 8, AutoHeld: 9, Unhealthy: 5}
+	fleet := wire.FleetRow{ID: "fleet", Nodes: counts, SlotsTotal: 88, SlotsFree: 40, SlotsOutOfUse: 8, Queued: 37, Running: 40, Overdue: 10,
+		Placed: 64, WaitP50: 3, WaitP95: 1800}
 	pool := wire.PoolRow{
 		ID: "pool-7", Name: "pool-7", Kind: "user", State: "active", Canary: true, Nodes: counts,
-		SlotsTotal: 88, SlotsFree: 40, SlotsOutOfUse: 8, Queued: 37, Running: 40, Spark: []int64{0, 12, 300},
+		SlotsTotal: 88, SlotsFree: 40, SlotsOutOfUse: 8, Queued: 37, Running: 40, Spark: []int64{0, 12, 300}, Overdue: 10,
+		OldestWait: 252000, QueueWait: 60000, FreeSlots: 1, NotReadyPct: 50, Version: 3,
 	}
 	node := wire.NodeRow{
 		ID: "edge-1", Pool: "pool-7", Owner: "7", Role: "edge", Region: "eu-west", Lease: "suspect", Since: 4200, LastSeen: 29200,
-		Holds:     []wire.RowHold{{Kind: "cordon", Owner: "operator", Actor: "u:1", Reason: "new disk"}},
+		Holds:     []wire.RowHold{{Kind: "cordon", Owner: "operator", Actor: "u:1", Reason: "new disk", Left: -1}},
 		Accepting: true, AcceptReason: "spool is full", Healthy: true, HealthReasons: []string{"disk full"},
 		SlotsTotal: 4, SlotsUsed: 1, Running: []wire.RunningWork{{Job: job1, Attempt: 2, Phase: wire.PhaseRunning, Percent: 40}},
 		Backend: "cpu", Runners: []string{"checksum", "vmaf"}, Epoch: 42, AgentVersion: "1.2.3", OS: "linux", Arch: "amd64",
@@ -23,6 +25,10 @@ func consoleGoldens() []golden {
 		ID: job1, App: "cam", Runner: "vmaf", State: "queued", Reason: "pool_exhausted", Detail: "none of 14 nodes", Pool: "pool-7",
 		Node: "edge-1", Attempt: 2, Percent: 40, Fallback: true, Priority: 5,
 		CreatedAt: 1796000000000, StartedAt: 1796000001000, EndedAt: 1796000009000, Waits: "pool-7: 9 draining",
+	}
+	alarm := wire.AlarmRow{
+		ID: "1048577", Kind: "pool_exhausted", Severity: "critical", Role: "edge", Pool: "pool-7", App: "cam-7", Node: "edge-1", Count: 37,
+		Age: 252000, Last: 1200, Waiting: 37, Detail: "0 of 14 nodes can take it: 9 draining, 3 without a free slot", AckedBy: "admin", SilencedFor: 3600000,
 	}
 	return []golden{
 		one("subscribe", wire.Subscribe{Topic: wire.TopicNodes, Filter: wire.Filter{Pool: "pool-7", State: "suspect"}}),
@@ -38,10 +44,12 @@ func consoleGoldens() []golden {
 		one("snapshot_pools", wire.Snapshot{Topic: wire.TopicPools, Rev: 1, Last: true, Pools: []wire.PoolRow{pool}}),
 		one("snapshot_nodes", wire.Snapshot{Topic: wire.TopicNodes, Rev: 9, Part: 1, Last: true, Nodes: []wire.NodeRow{node, {ID: "edge-2"}}}),
 		one("snapshot_jobs", wire.Snapshot{Topic: wire.TopicJobs, Rev: 9, Last: true, Jobs: []wire.JobRow{job}}),
+		one("snapshot_alarms", wire.Snapshot{Topic: wire.TopicAlarms, Rev: 9, Last: true, Alarms: []wire.AlarmRow{alarm}}),
 		one("snapshot_empty", wire.Snapshot{Topic: wire.TopicJobs, Last: true}),
 		one("delta_fleet", wire.Delta{Topic: wire.TopicFleet, Prev: 1, Rev: 2, Fleet: []wire.FleetRow{fleet}}),
 		one("delta_pools", wire.Delta{Topic: wire.TopicPools, Prev: 1, Rev: 2, Pools: []wire.PoolRow{pool}}),
 		one("delta_nodes", wire.Delta{Topic: wire.TopicNodes, Prev: 9, Rev: 10, Nodes: []wire.NodeRow{node}, Deletes: []string{"edge-2"}}),
 		one("delta_jobs", wire.Delta{Topic: wire.TopicJobs, Prev: 9, Rev: 10, Jobs: []wire.JobRow{job}}),
+		one("delta_alarms", wire.Delta{Topic: wire.TopicAlarms, Prev: 9, Rev: 10, Alarms: []wire.AlarmRow{alarm}, Deletes: []string{"1048576"}}),
 	}
 }

@@ -238,7 +238,7 @@ func wirePairs(pairs []wire.Pair) []rest.Pair {
 func holdDocs(holds []fleet.Hold) []rest.Hold {
 	list := make([]rest.Hold, len(holds))
 	for i, h := range holds {
-		list[i] = rest.Hold{Kind: string(h.Kind), Owner: h.Owner, Actor: h.Actor, Reason: h.Reason}
+		list[i] = rest.Hold{Kind: string(h.Kind), Owner: string(h.Owner), Actor: h.Actor, Reason: h.Reason}
 	}
 	return list
 }

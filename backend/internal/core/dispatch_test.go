@@ -371,7 +371,7 @@ func TestViews_CountEachReadyNodeOnce(t *testing.T) {
 	w.d.SessionClosed(w.now, "n3", w.agents[2].epoch, w.pending)
 	w.d.Heartbeat(w.now, "n4", w.agents[3].epoch, HeartbeatEvent{Healthy: true}, w.pending)
 	for _, p := range w.d.Fleet(w.now).Pools {
-		if p.Pool.ID == "pool-1" && (p.Ready != 3 || p.Suspect != 1 || p.Held != 2 || p.ReadyHeld != 1 || p.Unhealthy != 1 || p.SlotsFree != 2) {
+		if p.Pool.ID == "pool-1" && (p.Ready != 3 || p.Suspect != 1 || p.Held != 2 || p.ReadyHeld.Cordoned != 1 || p.Unhealthy != 1 || p.SlotsFree != 2) {
 			t.Fatalf("pool-1: %+v", p)
 		}
 	}

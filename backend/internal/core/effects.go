@@ -27,6 +27,8 @@ type Effects struct {
 	Reservations []Reservation
 	Fallbacks    []FallbackRecord
 	Sessions     []SessionWrite
+	Holds        []HoldWrite
+	Alarms       []AlarmWrite
 	Audits       []AuditNote
 
 	Sends   []Send
@@ -47,18 +49,21 @@ func (e *Effects) Reset() {
 	clear(e.Reservations)
 	clear(e.Fallbacks)
 	clear(e.Sessions)
+	clear(e.Holds)
+	clear(e.Alarms)
 	clear(e.Audits)
 	clear(e.Sends)
 	*e = Effects{
 		Inserts: e.Inserts[:0], Updates: e.Updates[:0], Attempts: e.Attempts[:0], Reservations: e.Reservations[:0],
-		Fallbacks: e.Fallbacks[:0], Sessions: e.Sessions[:0], Audits: e.Audits[:0],
+		Fallbacks: e.Fallbacks[:0], Sessions: e.Sessions[:0], Holds: e.Holds[:0], Alarms: e.Alarms[:0], Audits: e.Audits[:0],
 		Sends: e.Sends[:0], Recalls: e.Recalls[:0], acks: e.acks[:0],
 	}
 }
 
 // Durable reports whether there is anything to commit.
 func (e *Effects) Durable() bool {
-	return len(e.Inserts)+len(e.Updates)+len(e.Attempts)+len(e.Reservations)+len(e.Fallbacks)+len(e.Sessions)+len(e.Audits) > 0
+	return len(e.Inserts)+len(e.Updates)+len(e.Attempts)+len(e.Reservations)+len(e.Fallbacks)+len(e.Sessions)+
+		len(e.Holds)+len(e.Alarms)+len(e.Audits) > 0
 }
 
 // JobRow is the part of a job's row that changes, always written whole.
@@ -152,13 +157,35 @@ type SessionWrite struct {
 	Left   bool              // goodbye(left)
 }
 
-// AuditNote is a security event that the deciding code saw: the driver gives it
-// time and chain.
+// HoldWrite puts a hold that is not an operator's on a node, or lifts it. It
+// raises no version of the record: it is no change that a person made to it.
+type HoldWrite struct {
+	Node string
+	Hold fleet.Hold // to lift: Kind and Owner
+	Lift bool
+}
+
+// AlarmWrite keeps an alarm as it is now: a new row, or the newer state of one.
+type AlarmWrite struct {
+	Alarm fleet.Alarm
+}
+
+// Actor is who asked for something, as audit entries name them.
+type Actor struct {
+	Subject   string // u:<id>
+	Address   string
+	RequestID string
+}
+
+// AuditNote is a security event that the deciding code saw, or what a person had
+// it do (By): the driver gives it time and chain.
 type AuditNote struct {
-	Action string // e.g. result_fenced, result_not_yours, claimed_pool_ignored
+	Action string // e.g. result_fenced, alarm_acknowledged
 	Node   string
 	Job    ids.JobID // zero: none
+	Alarm  int64     // 0: none
 	Detail string
+	By     *Actor // nil: the node's own doing
 }
 
 // SendKind tells what a Send carries.
@@ -279,9 +306,10 @@ type OpenJob struct {
 
 // Snapshot is everything that the core needs to begin or to begin again.
 type Snapshot struct {
-	Epoch int64 // of the shard
-	Pools []fleet.Pool
-	Apps  []fleet.App
-	Nodes []fleet.NodeRecord
-	Jobs  []OpenJob // by id
+	Epoch  int64 // of the shard
+	Pools  []fleet.Pool
+	Apps   []fleet.App
+	Nodes  []fleet.NodeRecord
+	Jobs   []OpenJob     // by id
+	Alarms []fleet.Alarm // that last, and ended ones that are still silenced
 }

@@ -164,7 +164,7 @@ func (p *PoolView) count(n *node) {
 		p.Ready++
 		switch {
 		case len(n.rec.Holds) > 0:
-			p.ReadyHeld++
+			p.ReadyHeld.count(n.slot.Blocks().First())
 		case n.slot.Blocks().Has(fleet.Unhealthy):
 			p.Unhealthy++
 		}
@@ -197,4 +197,17 @@ func (d *Dispatch) Totals() Totals {
 		t.Reserved += n.slot.Reserved().Slots
 	}
 	return t
+}
+
+func (h *HeldCounts) count(first fleet.Reason) {
+	switch first {
+	case fleet.Quarantine:
+		h.Quarantined++
+	case fleet.Draining:
+		h.Draining++
+	case fleet.AutoHold:
+		h.Auto++
+	default:
+		h.Cordoned++
+	}
 }

@@ -29,6 +29,7 @@ type NodeView struct {
 	Past          []lease.Change    // of the lease, newest last
 	LastSeen      fleet.Time        // its last frame; 0: none since this process began
 	Report        *fleet.NodeReport // of its newest hello; nil: none since this process began
+	BootSince     fleet.Time        // when this process first heard of its boot; 0: it had that boot before
 	SessionOpen   bool
 	Accepting     bool
 	AcceptReason  string // why it does not accept
@@ -47,15 +48,18 @@ type NodeView struct {
 type PoolView struct {
 	Pool fleet.Pool
 	// Nodes by lease state; Held counts those with a hold, whatever their lease.
-	Nodes     int32
-	Ready     int32
-	Suspect   int32
-	Lost      int32
-	Left      int32
-	New       int32
-	Held      int32
-	ReadyHeld int32 // of the ready ones, those with a hold
-	Unhealthy int32 // of the others, those that are unhealthy or not accepting
+	Nodes   int32
+	Ready   int32
+	Suspect int32
+	Lost    int32
+	Left    int32
+	New     int32
+	Held    int32
+	// Of the ready ones, those with a hold by its first reason, then those of the
+	// others that are unhealthy or not accepting.
+	ReadyHeld HeldCounts
+	Unhealthy int32
+	Canary    bool // named, and nothing resolves to it
 	// Slots of all nodes; of those Free can take work now, OutOfUse are the free
 	// ones of nodes that get no new work. Nothing resolves to unassigned.
 	SlotsTotal int64
@@ -63,12 +67,32 @@ type PoolView struct {
 	OutOfUse   int64
 	Queued     int64 // jobs that wait for this pool first
 	Running    int64 // attempts held on its nodes
+	// OldestWait is since when the oldest of those jobs has waited; 0: none waits.
+	OldestWait fleet.Time
+	Overdue    int64 // of the queued ones, those past the pool's threshold
+}
+
+// HeldCounts are held nodes by the kind of their first hold, in the order of the
+// reasons.
+type HeldCounts struct {
+	Quarantined int32
+	Draining    int32
+	Cordoned    int32
+	Auto        int32
+}
+
+// Waits are the queue times, in milliseconds, of the work placed in the last five
+// minutes.
+type Waits struct {
+	Placed   int64
+	P50, P95 int64
 }
 
 // FleetView is the fleet at one moment; nobody changes it afterwards.
 type FleetView struct {
 	Nodes []NodeView // by id
 	Pools []PoolView // by id
+	Waits Waits
 	At    fleet.Time
 	Rev   uint64
 }
@@ -79,8 +103,11 @@ type Changes struct {
 	Whole bool       // these are all nodes: memory was loaded anew
 	Nodes []NodeView // by id
 	Pools []PoolView // by id: all of them, where they were wanted
-	At    fleet.Time
-	Rev   uint64
+	// Alarms that last, by id, and Waits: where the pools were wanted.
+	Alarms []fleet.Alarm
+	Waits  Waits
+	At     fleet.Time
+	Rev    uint64
 }
 
 // JobNews is a committed step of a job. Spec and SubmittedAt are set with a new
@@ -106,6 +133,99 @@ type Explanation struct {
 	Job   JobView
 	Now   fleet.Decision // what would be decided now, without effect
 	Nodes []NodeReasons  // in the order of the pools, then by id
+}
+
+// Candidates is a quiet look at where work would go: the decision, and every node
+// of the pools that it would try.
+type Candidates struct {
+	Decision fleet.Decision
+	Nodes    []NodeReasons // in the order of the pools, then by id
+}
+
+// ProposalKind is what a dry run would do.
+type ProposalKind uint8
+
+// The changes that can be tried.
+const (
+	ProposeMove ProposalKind = iota // Nodes to Pool
+	ProposeHold                     // Nodes get no new work: cordon or drain
+	ProposePoolState
+)
+
+// Proposal is a change that nobody has made.
+type Proposal struct {
+	Kind  ProposalKind
+	Nodes []string        // move, hold
+	Pool  string          // move: where to; pool state: of which
+	State fleet.PoolState // pool state
+}
+
+// Impact is what a proposal would do, against the fleet as it is now.
+type Impact struct {
+	At      fleet.Time
+	Pools   []PoolImpact // those that would change, by id
+	Apps    []AppImpact  // those whose nodes would change or that are exhausted anyway: worst first, then by app and role
+	Running []Running    // attempts on the nodes (or in the pool) meant
+	Waiting int64        // jobs that would wait without any node to hope for
+}
+
+// PoolImpact compares a pool before and after. Usable nodes may get new work.
+type PoolImpact struct {
+	Pool                     string
+	UsableBefore, Usable     int32
+	FreeBefore, Free         int64 // slots
+	SlotsBefore, Slots       int64 // of all its nodes
+	OutOfUseBefore, OutOfUse int64 // free slots of nodes that get no new work
+}
+
+// AppImpact counts the usable nodes that an app's work of one role may go to,
+// fallback included.
+type AppImpact struct {
+	App, Role            string
+	Owner                int64
+	UsableBefore, Usable int32
+	Waiting              int64 // its jobs of that role that wait now
+	Fallback             bool  // to default is allowed
+}
+
+// Exhausted reports an app that would have no usable node left.
+func (a *AppImpact) Exhausted() bool { return a.Usable == 0 }
+
+// Resolver is an app that resolves to a pool.
+type Resolver struct {
+	App      string
+	Owner    int64
+	Role     string // of the binding; empty: every role
+	Rule     fleet.ResolutionRule
+	Place    int  // in its order of pools, from 0
+	Fallback bool // it comes by fallback alone
+}
+
+// Alignment is what will fail, before a request does.
+type Alignment struct {
+	Apps  []Misaligned     // apps that resolve to no usable node, by id and role
+	Pools []UnresolvedPool // pools with nodes that nothing resolves to, unassigned aside
+}
+
+// Misaligned is an app of which no pool has a usable node.
+type Misaligned struct {
+	App      string
+	Owner    int64
+	Role     string // of the binding; empty: every role
+	Rule     fleet.ResolutionRule
+	Pools    []string
+	Fallback bool  // to default is allowed
+	Nodes    int32 // in those pools, all of them unusable
+	// Elsewhere counts usable nodes of the app's owner in other pools: often the
+	// cause, and the cure is a move or a binding.
+	Elsewhere int32
+}
+
+// UnresolvedPool is a pool with nodes that no app's work can reach.
+type UnresolvedPool struct {
+	Pool  string
+	Kind  fleet.PoolKind
+	Nodes int32
 }
 
 // Totals are sums over the whole fleet, for checks.

@@ -9,10 +9,12 @@ type Capacity struct {
 
 // Hold is why a node gets no new work.
 type Hold struct {
-	Kind   string `json:"kind"`  // cordon, drain, quarantine, auto
-	Owner  string `json:"owner"` // operator, self, auto
-	Actor  string `json:"actor,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	Kind     string `json:"kind"`  // cordon, drain, quarantine, auto
+	Owner    string `json:"owner"` // operator, self, auto
+	Actor    string `json:"actor,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	Until    *Time  `json:"until,omitempty"`    // it ends by itself then
+	Deadline *Time  `json:"deadline,omitempty"` // of a drain: what runs then is canceled and placed anew
 }
 
 // Node is a node's record and what the control plane sees of it now.
@@ -56,8 +58,55 @@ type Moved struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
 	Running int    `json:"running"` // attempts that stay where they are
-	Applied bool   `json:"applied"`
+	Applied bool   `json:"applied"` // false: a dry run
 	Version int64  `json:"version"` // of the node's record now
+	// AppsExhausted are apps that have no usable node afterwards, of a dry run.
+	AppsExhausted []string `json:"appsExhausted,omitempty"`
+	Impact        *Impact  `json:"impact,omitempty"` // of a dry run
+}
+
+// DrainRequest is the optional body of POST /v1/admin/nodes/{id}/drain.
+type DrainRequest struct {
+	Deadline *Duration `json:"deadline,omitempty"` // from now; absent: running work goes on to its end
+	Reason   string    `json:"reason,omitempty"`
+}
+
+// Drained answers a drain: what still runs there.
+type Drained struct {
+	Node    Node      `json:"node"`
+	Applied bool      `json:"applied"` // false: a dry run
+	Running []Blocker `json:"running"`
+	Impact  *Impact   `json:"impact,omitempty"` // of a dry run
+}
+
+// Blocker is an attempt that a drain waits for.
+type Blocker struct {
+	Job     string `json:"job"`
+	Attempt int32  `json:"attempt"`
+	Phase   string `json:"phase"` // accepted, running, stopping
+	Percent int32  `json:"percent"`
+}
+
+// UncordonRequest is the optional body of POST /v1/admin/nodes/{id}/uncordon.
+type UncordonRequest struct {
+	// Kind of the hold to lift: absent, the operator's own, cordon and drain; auto
+	// and quarantine are for superadmins.
+	Kind   string `json:"kind,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// NodeRequest is the body of POST /v1/admin/nodes.
+type NodeRequest struct {
+	ID       string `json:"id"`
+	Owner    string `json:"owner,omitempty"` // user id; absent: none, and the node is in default
+	Role     string `json:"role"`
+	MaxSlots int64  `json:"maxSlots,omitempty"` // the most that it may bring; 0: what it says
+}
+
+// NewNode shows a node's secret, once.
+type NewNode struct {
+	Node
+	Secret string `json:"secret"`
 }
 
 // ReasonRequest is the optional body of an administrative POST.
@@ -78,6 +127,197 @@ type Pool struct {
 	FreeSlots  int64       `json:"freeSlots"`  // that can take work now
 	Running    int         `json:"running"`    // attempts that its nodes hold
 	Queued     int         `json:"queued"`     // jobs whose first pool it is
+	Overdue    int         `json:"overdue"`    // of these, past the threshold
+	Canary     bool        `json:"canary"`     // named, and nothing resolves to it
+	Thresholds Thresholds  `json:"thresholds"`
+	Version    int64       `json:"version"` // ETag, If-Match
+	// Detail alone, not in lists: who resolves here, and how shared it is.
+	Resolvers []Resolver `json:"resolvers,omitempty"`
+	Sharing   *Sharing   `json:"sharing,omitempty"`
+}
+
+// Thresholds of a pool: past one an alarm is raised.
+type Thresholds struct {
+	QueueWait   Duration `json:"queueWait"`
+	FreeSlots   int64    `json:"freeSlots"`   // so few or fewer while work waits
+	NotReadyPct int32    `json:"notReadyPct"` // of its nodes; 100: never
+}
+
+// Resolver is an app that resolves to a pool.
+type Resolver struct {
+	App      string  `json:"app"`
+	Owner    *string `json:"owner"`
+	Role     string  `json:"role,omitempty"` // of the binding; absent: every role
+	Rule     string  `json:"rule"`           // binding, owner_pool, no_owner
+	Place    int     `json:"place"`          // in its order of pools, from 0
+	Fallback bool    `json:"fallback"`       // it comes by fallback alone
+}
+
+// Sharing says how many apps and owners share a pool, those aside that come by
+// fallback alone.
+type Sharing struct {
+	Apps   int    `json:"apps"`
+	Owners int    `json:"owners"`
+	Text   string `json:"text"` // shared by 4 apps of 2 owners
+}
+
+// PoolRequest is the body of POST /v1/admin/node-pools.
+type PoolRequest struct {
+	ID         string      `json:"id"`
+	Name       string      `json:"name,omitempty"` // the id
+	Thresholds *Thresholds `json:"thresholds,omitempty"`
+	Reason     string      `json:"reason,omitempty"`
+}
+
+// PoolChange is the body of PUT /v1/admin/node-pools/{id}; what is absent stays.
+type PoolChange struct {
+	Name       *string     `json:"name,omitempty"`
+	State      *string     `json:"state,omitempty"` // active, draining, disabled
+	Thresholds *Thresholds `json:"thresholds,omitempty"`
+	Reason     string      `json:"reason,omitempty"`
+}
+
+// PoolChanged answers a pool's change.
+type PoolChanged struct {
+	Pool    Pool    `json:"pool"`
+	Applied bool    `json:"applied"`          // false: a dry run
+	Impact  *Impact `json:"impact,omitempty"` // of a dry run
+}
+
+// PromoteRequest is the body of POST /v1/admin/node-pools/{id}/promote: the nodes
+// of a canary pool move to another when the checks hold.
+type PromoteRequest struct {
+	To     string        `json:"to"`
+	Checks PromoteChecks `json:"checks"`
+	Reason string        `json:"reason,omitempty"`
+}
+
+// PromoteChecks are what must hold of the pool; zero values ask for nothing.
+type PromoteChecks struct {
+	Jobs      int       `json:"jobs"`                // canary jobs that succeeded on it
+	NoRestart bool      `json:"noRestart,omitempty"` // no node's agent began anew within ReadyFor
+	ReadyFor  *Duration `json:"readyFor,omitempty"`  // every node, without a break
+}
+
+// Promoted answers a promotion. A refusal is a conflict with the reasons.
+type Promoted struct {
+	Pool    string   `json:"pool"`
+	To      string   `json:"to"`
+	Nodes   []string `json:"nodes"`
+	Applied bool     `json:"applied"` // false: a dry run
+	Reasons []string `json:"reasons"` // why it would be refused, of a dry run
+	Impact  *Impact  `json:"impact,omitempty"`
+}
+
+// Binding sends an app's work of one role, or of every role, to pools.
+type Binding struct {
+	Role                   string   `json:"role"`  // empty: every role
+	Pools                  []string `json:"pools"` // 1 to 8, in the order in which they are tried
+	AllowFallbackToDefault bool     `json:"allowFallbackToDefault"`
+}
+
+// BindingRequest is the body of PUT /v1/admin/app-pool-bindings/{app}: the binding
+// of that role. Without pools it goes.
+type BindingRequest struct {
+	Binding
+	Reason string `json:"reason,omitempty"`
+}
+
+// AppBindings are an app's bindings and what follows from them.
+type AppBindings struct {
+	App         string       `json:"app"`
+	Owner       *string      `json:"owner"`
+	Bindings    []Binding    `json:"bindings"`
+	Resolutions []Resolution `json:"resolutions"` // by role; the empty one stands for every other
+	Version     int64        `json:"version"`     // ETag, If-Match
+}
+
+// Resolution is where an app's work of a role goes, also in words.
+type Resolution struct {
+	Role            string   `json:"role"`
+	Rule            string   `json:"rule"`
+	Pools           []string `json:"pools"`
+	FallbackAllowed bool     `json:"fallbackAllowed"`
+	Usable          int      `json:"usable"` // nodes that may get new work of that role, fallback included
+	Text            string   `json:"text"`
+}
+
+// Candidates is a quiet look at where an app's work would go now.
+type Candidates struct {
+	Decision Decision          `json:"decision"`
+	Pools    []PoolExplanation `json:"pools"` // every reason of every node
+}
+
+// Impact is what a change would do.
+type Impact struct {
+	At      Time         `json:"at"`
+	Pools   []PoolImpact `json:"pools"`
+	Apps    []AppImpact  `json:"apps"` // worst first
+	Running []Blocker    `json:"running"`
+	Waiting int64        `json:"waiting"` // jobs that would wait without a node to hope for
+}
+
+// PoolImpact compares a pool before and after.
+type PoolImpact struct {
+	Pool   string    `json:"pool"`
+	Before PoolShape `json:"before"`
+	After  PoolShape `json:"after"`
+}
+
+// PoolShape is what a pool has to offer.
+type PoolShape struct {
+	Usable   int32 `json:"usable"` // nodes that may get new work
+	Slots    int64 `json:"slots"`
+	Free     int64 `json:"free"`
+	OutOfUse int64 `json:"outOfUse"` // free slots of nodes that get no new work
+}
+
+// AppImpact counts the nodes that an app's work of a role may go to.
+type AppImpact struct {
+	App             string  `json:"app"`
+	Owner           *string `json:"owner"`
+	Role            string  `json:"role"`
+	Before          int32   `json:"before"`
+	After           int32   `json:"after"`
+	Waiting         int64   `json:"waiting"`
+	FallbackAllowed bool    `json:"fallbackAllowed"`
+}
+
+// Alignment is what will fail, before a request does.
+type Alignment struct {
+	Apps  []MisalignedApp  `json:"apps"`
+	Pools []UnresolvedPool `json:"pools"`
+}
+
+// MisalignedApp resolves to no usable node.
+type MisalignedApp struct {
+	App             string   `json:"app"`
+	Owner           *string  `json:"owner"`
+	Role            string   `json:"role,omitempty"`
+	Rule            string   `json:"rule"`
+	Pools           []string `json:"pools"`
+	FallbackAllowed bool     `json:"fallbackAllowed"`
+	Nodes           int      `json:"nodes"`     // in these pools, all unusable
+	Elsewhere       int      `json:"elsewhere"` // usable nodes of its owner in other pools
+	Text            string   `json:"text"`
+}
+
+// UnresolvedPool has nodes that no app's work can reach.
+type UnresolvedPool struct {
+	Pool  string `json:"pool"`
+	Kind  string `json:"kind"`
+	Nodes int    `json:"nodes"`
+}
+
+// Role is what a node is for: work names one.
+type Role struct {
+	Name    string `json:"name"`
+	BuiltIn bool   `json:"builtIn"`
+}
+
+// RoleRequest is the body of POST /v1/admin/roles.
+type RoleRequest struct {
+	Name string `json:"name"`
 }
 
 // LeaseCounts counts nodes by lease.

@@ -19,6 +19,8 @@ type JobRequest struct {
 	WhenExhausted string            `json:"whenExhausted,omitempty"` // wait, fail
 	RunTimeout    *Duration         `json:"runTimeout,omitempty"`    // none
 	Labels        []Pair            `json:"labels,omitempty"`
+	// Pool makes it a canary job: superadmins send one to a named pool.
+	Pool string `json:"pool,omitempty"`
 
 	// Known names that this release takes only as null.
 	QueueTimeout json.RawMessage `json:"queueTimeout,omitempty"`

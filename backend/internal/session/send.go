@@ -67,7 +67,7 @@ func (h *Hub) ackOf(a *core.HeartbeatAck) wire.HeartbeatAck {
 
 func holdsOf(list []fleet.Hold) []wire.Hold {
 	return convert(list, wire.MaxHolds, func(h fleet.Hold) wire.Hold {
-		return wire.Hold{Kind: string(h.Kind), Owner: h.Owner, Reason: h.Reason}
+		return wire.Hold{Kind: string(h.Kind), Owner: string(h.Owner), Reason: h.Reason}
 	})
 }
 

@@ -3,42 +3,36 @@ package store
 import (
 	"context"
 
-	"github.com/uptrace/bun"
+	"github.com/jackc/pgx/v5"
 
 	"rockpool/backend/internal/core/fleet"
 )
 
-type poolRow struct {
-	bun.BaseModel `bun:"table:pools,alias:p"`
+// selectPools reads whole pools; scanPool knows its columns.
+const selectPools = "SELECT id, name, kind, state, queue_wait_ms, free_slots, not_ready_pct, version FROM pools "
 
-	ID    string          `bun:"id,pk"`
-	Name  string          `bun:"name"`
-	Kind  fleet.PoolKind  `bun:"kind"`
-	State fleet.PoolState `bun:"state"`
-}
-
-func (r *poolRow) pool() fleet.Pool {
-	return fleet.Pool{ID: r.ID, Name: r.Name, Kind: r.Kind, State: r.State}
+func scanPool(row pgx.CollectableRow) (p fleet.Pool, err error) {
+	t := &p.Thresholds
+	err = row.Scan(&p.ID, &p.Name, &p.Kind, &p.State, &t.QueueWaitMs, &t.FreeSlots, &t.NotReadyPct, &p.Version)
+	return p, err
 }
 
 // Pool reads one pool.
 func (db *DB) Pool(ctx context.Context, id string) (fleet.Pool, error) {
-	var row poolRow
-	if err := db.bun.NewSelect().Model(&row).Where("p.id = ?", id).Scan(ctx); err != nil {
+	rows, err := db.pool.Query(ctx, selectPools+"WHERE id = $1", id)
+	if err != nil {
 		return fleet.Pool{}, problem("pool "+id, err)
 	}
-	return row.pool(), nil
+	p, err := pgx.CollectExactlyOneRow(rows, scanPool)
+	return p, problem("pool "+id, err)
 }
 
 // Pools lists all pools by id.
 func (db *DB) Pools(ctx context.Context) ([]fleet.Pool, error) {
-	var rows []poolRow
-	if err := db.bun.NewSelect().Model(&rows).Order("p.id").Scan(ctx); err != nil {
+	rows, err := db.pool.Query(ctx, selectPools+"ORDER BY id")
+	if err != nil {
 		return nil, problem("list pools", err)
 	}
-	pools := make([]fleet.Pool, len(rows))
-	for i := range rows {
-		pools[i] = rows[i].pool()
-	}
-	return pools, nil
+	pools, err := pgx.CollectRows(rows, scanPool)
+	return pools, problem("list pools", err)
 }

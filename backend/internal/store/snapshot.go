@@ -53,11 +53,11 @@ func (db *DB) LoadSnapshot(ctx context.Context, at func(time.Time) fleet.Time) (
 }
 
 func loadPools(ctx context.Context, tx pgx.Tx) ([]fleet.Pool, error) {
-	rows, err := tx.Query(ctx, "SELECT id, name, kind, state FROM pools ORDER BY id")
+	rows, err := tx.Query(ctx, selectPools+"ORDER BY id")
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[fleet.Pool])
+	return pgx.CollectRows(rows, scanPool)
 }
 
 func loadApps(ctx context.Context, tx pgx.Tx) ([]fleet.App, error) {

@@ -51,7 +51,7 @@ func fillRecord(row *wire.NodeRow, r *fleet.NodeRecord) {
 	row.SlotsTotal, row.Backend, row.Runners = r.Capacity.Slots, r.Backend, r.Runners
 	row.Epoch, row.Version = r.Epoch, r.Version
 	row.Holds = convert(r.Holds, func(h fleet.Hold) wire.RowHold {
-		return wire.RowHold{Kind: string(h.Kind), Owner: h.Owner, Actor: h.Actor, Reason: h.Reason}
+		return wire.RowHold{Kind: string(h.Kind), Owner: string(h.Owner), Left: -1, Actor: h.Actor, Reason: h.Reason}
 	})
 }
 
@@ -96,7 +96,8 @@ func poolRow(p *core.PoolView, spark []int64) wire.PoolRow {
 func countsOf(p *core.PoolView) wire.NodeCounts {
 	return wire.NodeCounts{
 		Ready: int64(p.Ready), Suspect: int64(p.Suspect), Lost: int64(p.Lost), Left: int64(p.Left), New: int64(p.New),
-		Held: int64(p.ReadyHeld), Unhealthy: int64(p.Unhealthy),
+		Quarantined: int64(p.ReadyHeld.Quarantined), Draining: int64(p.ReadyHeld.Draining), Cordoned: int64(p.ReadyHeld.Cordoned),
+		AutoHeld: int64(p.ReadyHeld.Auto), Unhealthy: int64(p.Unhealthy),
 	}
 }
 
@@ -114,7 +115,10 @@ func fleetRow(pools []core.PoolView, sees func(pool string) bool) wire.FleetRow 
 		row.Nodes.Lost += n.Lost
 		row.Nodes.Left += n.Left
 		row.Nodes.New += n.New
-		row.Nodes.Held += n.Held
+		row.Nodes.Quarantined += n.Quarantined
+		row.Nodes.Draining += n.Draining
+		row.Nodes.Cordoned += n.Cordoned
+		row.Nodes.AutoHeld += n.AutoHeld
 		row.Nodes.Unhealthy += n.Unhealthy
 		row.SlotsTotal += p.SlotsTotal
 		row.SlotsFree += p.SlotsFree

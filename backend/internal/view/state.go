@@ -98,7 +98,7 @@ func urgentPart(v *core.NodeView) string {
 	var b strings.Builder
 	b.WriteString(v.Lease.String() + "\x00" + v.Record.Pool)
 	for _, h := range v.Record.Holds {
-		b.WriteString("\x00" + string(h.Kind) + "\x00" + h.Owner + "\x00" + h.Reason)
+		b.WriteString("\x00" + string(h.Kind) + "\x00" + string(h.Owner) + "\x00" + h.Reason)
 	}
 	return b.String()
 }

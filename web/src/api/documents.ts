@@ -99,6 +99,34 @@ export interface NewLicense extends License {
   licenseCode: string; // RPL-…
 }
 
+/** Alarm is one thing that is wrong, from its raising until it resolved itself. */
+export interface Alarm {
+  id: string;
+  kind: string;
+  severity: string; // critical, warning
+  role?: string;
+  pool?: string; // the first one resolved
+  app?: string;
+  node?: string;
+  count: number;
+  raisedAt: string;
+  lastAt: string;
+  resolvedAt?: string;
+  detail: string;
+  waiting: string[]; // jobs, the oldest first, at most 50
+  waitingNow: number; // all of them
+  acknowledgedBy?: string;
+  acknowledgedAt?: string;
+  silencedBy?: string;
+  silencedUntil?: string;
+}
+
+/** SilenceRequest is the body of POST /v1/admin/alarms/{id}/silence. */
+export interface SilenceRequest {
+  for: string; // up to 30 days; 0s: no longer
+  reason?: string;
+}
+
 /** List is one page of a list. NextPageToken is opaque; empty on the last page. */
 export interface List<T> {
   items: T[];
@@ -118,6 +146,8 @@ export interface Hold {
   owner: string; // operator, self, auto
   actor?: string;
   reason?: string;
+  until?: string; // it ends by itself then
+  deadline?: string; // of a drain: what runs then is canceled and placed anew
 }
 
 /** Node is a node's record and what the control plane sees of it now. */
@@ -161,8 +191,51 @@ export interface Moved {
   from: string;
   to: string;
   running: number; // attempts that stay where they are
-  applied: boolean;
+  applied: boolean; // false: a dry run
   version: number; // of the node's record now
+  appsExhausted?: string[];
+  impact?: Impact; // of a dry run
+}
+
+/** DrainRequest is the optional body of POST /v1/admin/nodes/{id}/drain. */
+export interface DrainRequest {
+  deadline?: string; // from now; absent: running work goes on to its end
+  reason?: string;
+}
+
+/** Drained answers a drain: what still runs there. */
+export interface Drained {
+  node: Node;
+  applied: boolean; // false: a dry run
+  running: Blocker[];
+  impact?: Impact; // of a dry run
+}
+
+/** Blocker is an attempt that a drain waits for. */
+export interface Blocker {
+  job: string;
+  attempt: number;
+  phase: string; // accepted, running, stopping
+  percent: number;
+}
+
+/** UncordonRequest is the optional body of POST /v1/admin/nodes/{id}/uncordon. */
+export interface UncordonRequest {
+  kind?: string;
+  reason?: string;
+}
+
+/** NodeRequest is the body of POST /v1/admin/nodes. */
+export interface NodeRequest {
+  id: string;
+  owner?: string; // user id; absent: none, and the node is in default
+  role: string;
+  maxSlots?: number; // the most that it may bring; 0: what it says
+}
+
+/** NewNode shows a node's secret, once. */
+export interface NewNode extends Node {
+  secret: string;
 }
 
 /** ReasonRequest is the optional body of an administrative POST. */
@@ -183,6 +256,192 @@ export interface Pool {
   freeSlots: number; // that can take work now
   running: number; // attempts that its nodes hold
   queued: number; // jobs whose first pool it is
+  overdue: number; // of these, past the threshold
+  canary: boolean; // named, and nothing resolves to it
+  thresholds: Thresholds;
+  version: number; // ETag, If-Match
+  resolvers?: Resolver[];
+  sharing?: Sharing;
+}
+
+/** Thresholds of a pool: past one an alarm is raised. */
+export interface Thresholds {
+  queueWait: string;
+  freeSlots: number; // so few or fewer while work waits
+  notReadyPct: number; // of its nodes; 100: never
+}
+
+/** Resolver is an app that resolves to a pool. */
+export interface Resolver {
+  app: string;
+  owner: string | null;
+  role?: string; // of the binding; absent: every role
+  rule: string; // binding, owner_pool, no_owner
+  place: number; // in its order of pools, from 0
+  fallback: boolean; // it comes by fallback alone
+}
+
+/** Sharing says how many apps and owners share a pool, those aside that come by fallback alone. */
+export interface Sharing {
+  apps: number;
+  owners: number;
+  text: string; // shared by 4 apps of 2 owners
+}
+
+/** PoolRequest is the body of POST /v1/admin/node-pools. */
+export interface PoolRequest {
+  id: string;
+  name?: string; // the id
+  thresholds?: Thresholds;
+  reason?: string;
+}
+
+/** PoolChange is the body of PUT /v1/admin/node-pools/{id}; what is absent stays. */
+export interface PoolChange {
+  name?: string;
+  state?: string; // active, draining, disabled
+  thresholds?: Thresholds;
+  reason?: string;
+}
+
+/** PoolChanged answers a pool's change. */
+export interface PoolChanged {
+  pool: Pool;
+  applied: boolean; // false: a dry run
+  impact?: Impact; // of a dry run
+}
+
+/** PromoteRequest is the body of POST /v1/admin/node-pools/{id}/promote: the nodes of a canary pool move to another when the checks hold. */
+export interface PromoteRequest {
+  to: string;
+  checks: PromoteChecks;
+  reason?: string;
+}
+
+/** PromoteChecks are what must hold of the pool; zero values ask for nothing. */
+export interface PromoteChecks {
+  jobs: number; // canary jobs that succeeded on it
+  noRestart?: boolean; // no node's agent began anew within ReadyFor
+  readyFor?: string; // every node, without a break
+}
+
+/** Promoted answers a promotion. A refusal is a conflict with the reasons. */
+export interface Promoted {
+  pool: string;
+  to: string;
+  nodes: string[];
+  applied: boolean; // false: a dry run
+  reasons: string[]; // why it would be refused, of a dry run
+  impact?: Impact;
+}
+
+/** Binding sends an app's work of one role, or of every role, to pools. */
+export interface Binding {
+  role: string; // empty: every role
+  pools: string[]; // 1 to 8, in the order in which they are tried
+  allowFallbackToDefault: boolean;
+}
+
+/** BindingRequest is the body of PUT /v1/admin/app-pool-bindings/{app}: the binding of that role. Without pools it goes. */
+export interface BindingRequest extends Binding {
+  reason?: string;
+}
+
+/** AppBindings are an app's bindings and what follows from them. */
+export interface AppBindings {
+  app: string;
+  owner: string | null;
+  bindings: Binding[];
+  resolutions: Resolution[]; // by role; the empty one stands for every other
+  version: number; // ETag, If-Match
+}
+
+/** Resolution is where an app's work of a role goes, also in words. */
+export interface Resolution {
+  role: string;
+  rule: string;
+  pools: string[];
+  fallbackAllowed: boolean;
+  usable: number; // nodes that may get new work of that role, fallback included
+  text: string;
+}
+
+/** Candidates is a quiet look at where an app's work would go now. */
+export interface Candidates {
+  decision: Decision;
+  pools: PoolExplanation[]; // every reason of every node
+}
+
+/** Impact is what a change would do. */
+export interface Impact {
+  at: string;
+  pools: PoolImpact[];
+  apps: AppImpact[]; // worst first
+  running: Blocker[];
+  waiting: number; // jobs that would wait without a node to hope for
+}
+
+/** PoolImpact compares a pool before and after. */
+export interface PoolImpact {
+  pool: string;
+  before: PoolShape;
+  after: PoolShape;
+}
+
+/** PoolShape is what a pool has to offer. */
+export interface PoolShape {
+  usable: number; // nodes that may get new work
+  slots: number;
+  free: number;
+  outOfUse: number; // free slots of nodes that get no new work
+}
+
+/** AppImpact counts the nodes that an app's work of a role may go to. */
+export interface AppImpact {
+  app: string;
+  owner: string | null;
+  role: string;
+  before: number;
+  after: number;
+  waiting: number;
+  fallbackAllowed: boolean;
+}
+
+/** Alignment is what will fail, before a request does. */
+export interface Alignment {
+  apps: MisalignedApp[];
+  pools: UnresolvedPool[];
+}
+
+/** MisalignedApp resolves to no usable node. */
+export interface MisalignedApp {
+  app: string;
+  owner: string | null;
+  role?: string;
+  rule: string;
+  pools: string[];
+  fallbackAllowed: boolean;
+  nodes: number; // in these pools, all unusable
+  elsewhere: number; // usable nodes of its owner in other pools
+  text: string;
+}
+
+/** UnresolvedPool has nodes that no app's work can reach. */
+export interface UnresolvedPool {
+  pool: string;
+  kind: string;
+  nodes: number;
+}
+
+/** Role is what a node is for: work names one. */
+export interface Role {
+  name: string;
+  builtIn: boolean;
+}
+
+/** RoleRequest is the body of POST /v1/admin/roles. */
+export interface RoleRequest {
+  name: string;
 }
 
 /** LeaseCounts counts nodes by lease. */
@@ -210,6 +469,7 @@ export interface JobRequest {
   whenExhausted?: string; // wait, fail
   runTimeout?: string; // none
   labels?: [string, string][];
+  pool?: string;
   queueTimeout?: unknown;
   notBefore?: unknown;
 }
@@ -439,4 +699,35 @@ export interface Version {
 export interface Health {
   status: string; // ok, unavailable, standby
   detail?: string;
+}
+
+/** Usage is what an app's work took of a pool on one day (UTC). */
+export interface Usage {
+  day: string; // 2026-11-29
+  app: string;
+  pool: string;
+  attempts: number;
+  slotSeconds: number;
+  fallbackSlotSeconds: number; // of these, as fallback
+}
+
+/** Isolation answers an audit of the kept history. */
+export interface Isolation {
+  holds: boolean; // no work ran outside its pools without a record
+  from?: string; // of the oldest attempt read
+  to?: string;
+  jobs: number;
+  attempts: number;
+  fallbacks: number; // with a record
+  crossings: Crossing[]; // at most 100
+  found: number; // all of them
+}
+
+/** Crossing is an attempt that ran where it should not have. */
+export interface Crossing {
+  job: string;
+  attempt: number;
+  node: string;
+  pool: string;
+  detail: string;
 }

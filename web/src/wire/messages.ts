@@ -1,7 +1,7 @@
 // Written by `go run ./scripts/gen` from shared/wire; do not edit.
 import { bool, fields, int, list, type Shape, str } from "./shape";
 
-/** Filter narrows the topic nodes; empty fields let everything through. State is a lease state, or held. */
+/** Filter narrows the topic nodes; empty fields let everything through. State is a lease state, or held (whatever the hold). */
 export interface Filter {
   pool: string;
   state: string;
@@ -73,14 +73,17 @@ export const welcomeConsoleShape: Shape<WelcomeConsole> = fields<WelcomeConsole>
   times: consoleTimesShape,
 });
 
-/** NodeCounts are nodes by lease state. Held and unhealthy ones are among the ready ones; one that is both is held. */
+/** NodeCounts are nodes by lease state. Held ones (quarantined, draining, cordoned or on automatic hold, each counted under the first of these) and unhealthy ones are among the ready ones; one that is both is held. */
 export interface NodeCounts {
   ready: number;
   suspect: number;
   lost: number;
   left: number;
   new: number;
-  held: number;
+  quarantined: number;
+  draining: number;
+  cordoned: number;
+  auto_held: number;
   unhealthy: number;
 }
 export const nodeCountsShape: Shape<NodeCounts> = fields<NodeCounts>({
@@ -89,7 +92,10 @@ export const nodeCountsShape: Shape<NodeCounts> = fields<NodeCounts>({
   lost: int,
   left: int,
   new: int,
-  held: int,
+  quarantined: int,
+  draining: int,
+  cordoned: int,
+  auto_held: int,
   unhealthy: int,
 });
 
@@ -101,7 +107,11 @@ export interface FleetRow {
   slots_free: number;
   slots_out_of_use: number;
   queued: number;
+  overdue: number; // of the queued: past their pool's threshold
   running: number;
+  placed: number; // in the last five minutes; the waits are theirs
+  wait_p50_ms: number;
+  wait_p95_ms: number;
 }
 export const fleetRowShape: Shape<FleetRow> = fields<FleetRow>({
   id: str,
@@ -110,10 +120,14 @@ export const fleetRowShape: Shape<FleetRow> = fields<FleetRow>({
   slots_free: int,
   slots_out_of_use: int,
   queued: int,
+  overdue: int,
   running: int,
+  placed: int,
+  wait_p50_ms: int,
+  wait_p95_ms: int,
 });
 
-/** PoolRow is one pool with its sums, as in FleetRow. Spark is the free slots of the last ticks of 10 s, at most 60, oldest first. */
+/** PoolRow is one pool with its sums, as in FleetRow. OldestWait is the age of its oldest waiting job; -1: none waits. Spark is how many jobs were queued, minute by minute, at most the 60 last, oldest first. */
 export interface PoolRow {
   id: string;
   name: string;
@@ -125,8 +139,14 @@ export interface PoolRow {
   slots_free: number;
   slots_out_of_use: number;
   queued: number;
+  overdue: number;
+  oldest_wait_ms: number;
   running: number;
   spark: number[];
+  threshold_queue_wait_ms: number;
+  threshold_free_slots: number;
+  threshold_not_ready_pct: number;
+  version: number; // of the record, for If-Match
 }
 export const poolRowShape: Shape<PoolRow> = fields<PoolRow>({
   id: str,
@@ -139,8 +159,14 @@ export const poolRowShape: Shape<PoolRow> = fields<PoolRow>({
   slots_free: int,
   slots_out_of_use: int,
   queued: int,
+  overdue: int,
+  oldest_wait_ms: int,
   running: int,
   spark: list(int),
+  threshold_queue_wait_ms: int,
+  threshold_free_slots: int,
+  threshold_not_ready_pct: int,
+  version: int,
 });
 
 /** RowHold is one hold of a node. */
@@ -149,12 +175,14 @@ export interface RowHold {
   owner: string;
   actor: string;
   reason: string;
+  left_ms: number;
 }
 export const rowHoldShape: Shape<RowHold> = fields<RowHold>({
   kind: str,
   owner: str,
   actor: str,
   reason: str,
+  left_ms: int,
 });
 
 /** RunningWork is one line of what a node runs. */
@@ -299,6 +327,40 @@ export const jobRowShape: Shape<JobRow> = fields<JobRow>({
   waits: str,
 });
 
+/** AlarmRow is one alarm that lasts. Age and Last are the ages of its raising and of when it was last seen; the lists of waiting work are read over REST. */
+export interface AlarmRow {
+  id: string;
+  kind: string;
+  severity: string; // critical, warning
+  role: string;
+  pool: string;
+  app: string;
+  node: string;
+  count: number;
+  age_ms: number;
+  last_ms: number;
+  waiting: number;
+  detail: string;
+  acked_by: string; // who acknowledged it, or empty
+  silenced_for_ms: number;
+}
+export const alarmRowShape: Shape<AlarmRow> = fields<AlarmRow>({
+  id: str,
+  kind: str,
+  severity: str,
+  role: str,
+  pool: str,
+  app: str,
+  node: str,
+  count: int,
+  age_ms: int,
+  last_ms: int,
+  waiting: int,
+  detail: str,
+  acked_by: str,
+  silenced_for_ms: int,
+});
+
 /** Snapshot is one part of all rows of a topic as they were at Rev. Deltas follow the last part. */
 export interface Snapshot {
   topic: string;
@@ -309,6 +371,7 @@ export interface Snapshot {
   pools: PoolRow[];
   nodes: NodeRow[];
   jobs: JobRow[];
+  alarms: AlarmRow[];
 }
 export const snapshotShape: Shape<Snapshot> = fields<Snapshot>({
   topic: str,
@@ -319,6 +382,7 @@ export const snapshotShape: Shape<Snapshot> = fields<Snapshot>({
   pools: list(poolRowShape),
   nodes: list(nodeRowShape),
   jobs: list(jobRowShape),
+  alarms: list(alarmRowShape),
 });
 
 /** Delta leads from the rows at Prev to those at Rev: whole rows that are new or changed, and the ids of those that are gone. A console that does not hold Prev subscribes anew. */
@@ -330,6 +394,7 @@ export interface Delta {
   pools: PoolRow[];
   nodes: NodeRow[];
   jobs: JobRow[];
+  alarms: AlarmRow[];
   deletes: string[];
 }
 export const deltaShape: Shape<Delta> = fields<Delta>({
@@ -340,6 +405,7 @@ export const deltaShape: Shape<Delta> = fields<Delta>({
   pools: list(poolRowShape),
   nodes: list(nodeRowShape),
   jobs: list(jobRowShape),
+  alarms: list(alarmRowShape),
   deletes: list(str),
 });
 

@@ -55,6 +55,8 @@ type JobSpec struct {
 	WhenExhausted ExhaustedPolicy `json:"whenExhausted"`
 	RunTimeoutMs  int64           `json:"runTimeoutMs,omitempty"`
 	Labels        []Label         `json:"labels,omitempty"`
+	// Pool makes it a canary job: it runs in this named pool and nowhere else.
+	Pool string `json:"pool,omitempty"`
 }
 
 // ResolutionRule says by which rule an app's work found its pools.
@@ -65,6 +67,7 @@ const (
 	RuleBinding   ResolutionRule = "binding"
 	RuleOwnerPool ResolutionRule = "owner_pool"
 	RuleNoOwner   ResolutionRule = "no_owner"
+	RuleCanary    ResolutionRule = "canary" // a superadmin named the pool
 )
 
 // Tally counts one pool's nodes for one decision: Nodes = Candidates + the sum

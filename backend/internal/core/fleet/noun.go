@@ -34,10 +34,24 @@ const (
 
 // Pool is the candidate-set boundary.
 type Pool struct {
-	ID    string
-	Name  string
-	Kind  PoolKind
-	State PoolState
+	ID         string
+	Name       string
+	Kind       PoolKind
+	State      PoolState
+	Thresholds Thresholds
+	Version    int64 // of the record, for ETag and If-Match
+}
+
+// Thresholds are a pool's own: past one of them an alarm is raised.
+type Thresholds struct {
+	QueueWaitMs int64 // the longest that work may wait
+	FreeSlots   int64 // so few or fewer while work waits
+	NotReadyPct int32 // of its nodes that have not left; 100: never
+}
+
+// DefaultThresholds are those of a pool that nobody gave others.
+func DefaultThresholds() Thresholds {
+	return Thresholds{QueueWaitMs: 60_000, FreeSlots: 0, NotReadyPct: 50}
 }
 
 // Binding sends one app's work of one role (or of every role, when Role is
@@ -66,12 +80,28 @@ const (
 	HoldAuto       HoldKind = "auto"
 )
 
-// Hold stands on a node until its owner or a superadmin lifts it.
+// HoldOwner is who put a hold there, and who lifts it.
+type HoldOwner string
+
+// The owners of holds. An operator's outlive everything, a node's own ends with
+// the session after, an automatic one with its time.
+const (
+	OwnerOperator HoldOwner = "operator"
+	OwnerSelf     HoldOwner = "self"
+	OwnerAuto     HoldOwner = "auto"
+)
+
+// Hold stands on a node until its owner or a superadmin lifts it. A node has at
+// most one of each kind and owner.
 type Hold struct {
 	Kind   HoldKind
-	Owner  string // operator, self, auto
+	Owner  HoldOwner
 	Actor  string
 	Reason string
+	Until  Time // 0: until it is lifted
+	// Deadline of a drain: what runs then is canceled and placed anew. 0: it may
+	// run to its end.
+	Deadline Time
 }
 
 // Quantity is so much of one named thing: a resource in units, memory of a
