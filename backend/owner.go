@@ -52,6 +52,7 @@ func newOwner(cfg Config, db *store.DB, shard *store.Shard, log *slog.Logger) (*
 		return nil, err
 	}
 	o := &owner{cfg: cfg, db: db, shard: shard, log: log, clock: dispatch.NewClock(), gate: access.NewGate(db, time.Now), policy: policy}
+	db.SetClock(o.clock.At)
 	o.hub = session.NewHub(session.Config{
 		Times: cfg.Lease.wire(), OfferTimeout: time.Duration(cfg.Lease.OfferTimeout), Logger: log, Version: buildinfo.Get().Version,
 	})

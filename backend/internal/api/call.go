@@ -42,6 +42,9 @@ func (c *call) owner() *int64 {
 	return &id
 }
 
+// rows is the scope of what may be seen, for the store.
+func (c *call) rows() record.Scope { return record.Scope{Owner: c.owner()} }
+
 // sees reports whether an object of that owner may be seen at all.
 func (c *call) sees(owner int64) bool {
 	mine := c.owner()

@@ -14,7 +14,7 @@ func (a *API) jobDecision(c *call) error {
 	if err != nil {
 		return err
 	}
-	job, err := a.store.Job(c.ctx(), id, c.owner())
+	job, err := a.store.Job(c.ctx(), id, c.rows())
 	if err != nil {
 		return err
 	}

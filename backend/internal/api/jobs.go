@@ -92,7 +92,7 @@ func (a *API) afterWait(c *call, doc *rest.Job, d time.Duration) *rest.Job {
 
 // readJob is a job that the caller may see, as it is now.
 func (a *API) readJob(c *call, id ids.JobID) (*rest.Job, error) {
-	row, err := a.store.Job(c.ctx(), id, c.owner())
+	row, err := a.store.Job(c.ctx(), id, c.rows())
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (a *API) listJobs(c *call) error {
 // are stored as offered, and the list is sifted by the live state, so that a page
 // may be short before the last.
 func (c *call) jobFilter() (record.JobFilter, error) {
-	filter := record.JobFilter{Owner: c.owner(), App: c.QueryParam("app"), Node: c.QueryParam("node")}
+	filter := record.JobFilter{Scope: c.rows(), App: c.QueryParam("app"), Node: c.QueryParam("node")}
 	for _, n := range []struct{ key, value string }{{"app", filter.App}, {"node", filter.Node}} {
 		if n.value != "" && ids.CheckName(n.value) != nil {
 			return filter, badRequest("%s is no name", n.key)
@@ -160,7 +160,7 @@ func (a *API) cancelJob(c *call, in *rest.CancelRequest) error {
 	if grace < 0 || grace > maxGrace {
 		return badRequest("grace must be 0s to %s", rest.Duration(maxGrace))
 	}
-	if _, err := a.store.Job(c.ctx(), id, c.owner()); err != nil {
+	if _, err := a.store.Job(c.ctx(), id, c.rows()); err != nil {
 		return err
 	}
 	// A job that has ended stays as it is: cancel says so by its state.
@@ -179,7 +179,7 @@ func (a *API) jobLog(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.store.Job(c.ctx(), id, c.owner()); err != nil {
+	if _, err := a.store.Job(c.ctx(), id, c.rows()); err != nil {
 		return err
 	}
 	log, err := a.store.JobLog(c.ctx(), id)
@@ -197,7 +197,7 @@ func (a *API) jobAttempts(c *call) error {
 	if err != nil {
 		return err
 	}
-	job, err := a.store.Job(c.ctx(), id, c.owner())
+	job, err := a.store.Job(c.ctx(), id, c.rows())
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (a *API) listNodes(c *call) error {
 func (a *API) nodeDocs(c *call, now *core.FleetView, page record.Page, wanted func(*rest.Node) bool) ([]rest.Node, error) {
 	docs := make([]rest.Node, 0, page.Limit)
 	for read := (record.Page{Limit: record.MaxPage, After: page.After}); ; {
-		rows, err := a.store.Nodes(c.ctx(), c.owner(), read)
+		rows, err := a.store.Nodes(c.ctx(), c.rows(), read)
 		if err != nil {
 			return nil, err
 		}

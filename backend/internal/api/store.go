@@ -33,7 +33,7 @@ type Store interface {
 
 // JobStore reads jobs.
 type JobStore interface {
-	Job(ctx context.Context, id ids.JobID, owner *int64) (record.Job, error)
+	Job(ctx context.Context, id ids.JobID, scope record.Scope) (record.Job, error)
 	Jobs(ctx context.Context, filter record.JobFilter, page record.Page) ([]record.Job, error) // newest first
 	JobAttempts(ctx context.Context, id ids.JobID) ([]record.Attempt, error)                   // superseded ones
 	JobLog(ctx context.Context, id ids.JobID) (record.JobLog, error)
@@ -47,7 +47,7 @@ type IdempotencyStore interface {
 // NodeStore reads nodes.
 type NodeStore interface {
 	Node(ctx context.Context, id string) (record.Node, error)
-	Nodes(ctx context.Context, owner *int64, page record.Page) ([]record.Node, error)
+	Nodes(ctx context.Context, scope record.Scope, page record.Page) ([]record.Node, error)
 }
 
 // NodeChanges writes nodes' records.

@@ -200,10 +200,10 @@ func (w *world) NodeBySecret(_ context.Context, sum enroll.Sum) (fleet.NodeRecor
 	return fleet.NodeRecord{}, none("node")
 }
 
-func (w *world) Job(_ context.Context, id ids.JobID, owner *int64) (record.Job, error) {
+func (w *world) Job(_ context.Context, id ids.JobID, scope record.Scope) (record.Job, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if j, ok := w.jobs[id]; ok && mine(owner, j.Spec.Owner) {
+	if j, ok := w.jobs[id]; ok && scope.Sees(j.Spec.Owner, j.Pool) {
 		return *j, nil
 	}
 	return record.Job{}, none("job")
@@ -214,7 +214,7 @@ func (w *world) Jobs(_ context.Context, f record.JobFilter, p record.Page) ([]re
 	defer w.mu.Unlock()
 	var list []record.Job
 	for id, j := range w.jobs {
-		if mine(f.Owner, j.Spec.Owner) && (f.App == "" || f.App == j.Spec.App) && (f.State == nil || *f.State == j.State) && (p.After == "" || id.String() < p.After) {
+		if f.Sees(j.Spec.Owner, j.Pool) && (f.App == "" || f.App == j.Spec.App) && (f.State == nil || *f.State == j.State) && (p.After == "" || id.String() < p.After) {
 			list = append(list, *j)
 		}
 	}
@@ -242,10 +242,10 @@ func (w *world) Node(_ context.Context, id string) (record.Node, error) {
 	return record.Node{}, none("node")
 }
 
-func (w *world) Nodes(_ context.Context, owner *int64, p record.Page) ([]record.Node, error) {
+func (w *world) Nodes(_ context.Context, scope record.Scope, p record.Page) ([]record.Node, error) {
 	var list []record.Node
 	for _, id := range sortedKeys(w.nodes) {
-		if n := w.nodes[id]; mine(owner, n.Owner) && id > p.After && len(list) < p.Limit {
+		if n := w.nodes[id]; scope.Sees(n.Owner, n.Pool) && id > p.After && len(list) < p.Limit {
 			list = append(list, *n)
 		}
 	}

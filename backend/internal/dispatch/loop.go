@@ -15,8 +15,8 @@ import (
 
 // Store reads the truth back.
 type Store interface {
-	// LoadSnapshot reads the fleet; at gives the core's time of a wall time.
-	LoadSnapshot(ctx context.Context, at func(time.Time) fleet.Time) (*core.Snapshot, error)
+	// LoadSnapshot reads the fleet, in times of the loop's clock.
+	LoadSnapshot(ctx context.Context) (*core.Snapshot, error)
 	Recall(ctx context.Context, asked []core.Recall) ([]core.RecalledRow, error)
 }
 
@@ -114,7 +114,7 @@ func (l *Loop) Ready() <-chan struct{} { return l.ready }
 // taken over the shard. It returns nil on ctx's end, after the last commit.
 func (l *Loop) Run(ctx context.Context) error {
 	defer close(l.done)
-	snapshot, err := l.store.LoadSnapshot(ctx, l.cfg.Clock.At)
+	snapshot, err := l.store.LoadSnapshot(ctx)
 	if err != nil {
 		return fmt.Errorf("load the fleet from the database: %w", err)
 	}

@@ -53,7 +53,7 @@ func (l *Loop) load(helpers *errgroup.Group, ctx context.Context) {
 	l.loading = true
 	helpers.Go(func() error {
 		for {
-			snapshot, err := l.store.LoadSnapshot(ctx, l.cfg.Clock.At)
+			snapshot, err := l.store.LoadSnapshot(ctx)
 			if err == nil {
 				l.loaded <- snapshot
 				return nil

@@ -72,7 +72,7 @@ func (db *database) keep(spec *fleet.JobSpec, row core.JobRow) {
 	db.jobs[spec.ID] = core.OpenJob{Spec: spec, Row: row}
 }
 
-func (db *database) LoadSnapshot(context.Context, func(time.Time) fleet.Time) (*core.Snapshot, error) {
+func (db *database) LoadSnapshot(context.Context) (*core.Snapshot, error) {
 	select {
 	case db.loads <- struct{}{}:
 	default:

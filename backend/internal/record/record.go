@@ -5,6 +5,7 @@
 package record
 
 import (
+	"slices"
 	"time"
 
 	"rockpool/backend/internal/core/fleet"
@@ -23,6 +24,22 @@ const (
 	MaxPage     = 200
 	DefaultPage = 50
 )
+
+// Scope is a filter of rights: what of the nodes, pools, jobs and alarms there is
+// for a reader. The zero Scope is everything. Otherwise a row is there when it is
+// the owner's or of one of the pools: what somebody may see adds up.
+type Scope struct {
+	Owner *int64
+	Pools []string // not nil and empty: none
+}
+
+// All reports the scope of everything.
+func (s Scope) All() bool { return s.Owner == nil && s.Pools == nil }
+
+// Sees reports that a row of that owner (0: nobody's) and pool is there.
+func (s Scope) Sees(owner int64, pool string) bool {
+	return s.All() || s.Owner != nil && owner != 0 && *s.Owner == owner || slices.Contains(s.Pools, pool)
+}
 
 // Actor is who did an administrative thing, and from where: it goes into the
 // audit entry of the same transaction.
@@ -132,10 +149,9 @@ type JobLog struct {
 	Bytes   int64 // of the whole log
 }
 
-// JobFilter selects jobs for a list; zero values select everything. Owner is a
-// filter of rights: only jobs whose app belongs to that user; nil: of everybody.
+// JobFilter selects jobs for a list; zero values select everything.
 type JobFilter struct {
-	Owner *int64
+	Scope
 	App   string
 	State *fleet.JobState
 	Node  string

@@ -14,12 +14,15 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"rockpool/backend/internal/core/fleet"
 )
 
 // DB is the open database. Its methods may be called from any goroutine.
@@ -27,6 +30,7 @@ type DB struct {
 	pool *pgxpool.Pool
 	bun  *bun.DB // over pool
 	log  *slog.Logger
+	at   func(time.Time) fleet.Time
 
 	mu      sync.Mutex
 	writers []*Writer
@@ -56,7 +60,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	db := &DB{pool: pool, log: o.Logger}
+	db := &DB{pool: pool, log: o.Logger, at: func(wall time.Time) fleet.Time { return fleet.Time(wall.UnixMilli()) }}
 	if db.log == nil {
 		db.log = slog.Default()
 	}
@@ -101,6 +105,19 @@ func (db *DB) dial(ctx context.Context, name string, mode pgx.QueryExecMode, par
 // work itself. Its text must be constant.
 func (db *DB) queryHot(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	return db.pool.Query(ctx, sql, append([]any{pgx.QueryExecModeCacheStatement}, args...)...)
+}
+
+// SetClock makes the times that the deciding code reads (of open jobs, holds and
+// alarms) those of its own clock: at tells it of a wall time. Until then they are
+// milliseconds since 1970. Call it before the DB has other users.
+func (db *DB) SetClock(at func(time.Time) fleet.Time) { db.at = at }
+
+// when is the core's time of a nullable wall time; 0 means never there.
+func (db *DB) when(t *time.Time) fleet.Time {
+	if t == nil {
+		return 0
+	}
+	return db.at(*t)
 }
 
 // Close gives back all connections, the writers' too.

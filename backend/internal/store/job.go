@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -63,12 +62,17 @@ func attemptOutcome(name string) (fleet.AttemptOutcome, error) {
 	return 0, fmt.Errorf("unknown outcome %q of an attempt: the database is of a newer release", name)
 }
 
-var selectJob = fmt.Sprintf(selectJobs, "jobs j") + "WHERE j.id = $1 AND ($2::bigint IS NULL OR j.owner_id = $2)"
+// jobPool is the pool by which a job is seen: the one that it was placed in; of a
+// job that never was, the first that its decision tried. %s is the table.
+const jobPool = `CASE WHEN %[1]s.pool_id <> '' THEN %[1]s.pool_id ELSE %[1]s.decision::json #>> '{pools,0,pool}' END`
 
-// Job reads one job; owner nil: anybody's, otherwise another owner's is not found.
-func (db *DB) Job(ctx context.Context, id ids.JobID, owner *int64) (record.Job, error) {
+var selectJob = fmt.Sprintf(selectJobs, "jobs j") + "WHERE j.id = $1 AND ($2::bigint IS NULL AND $3::text[] IS NULL OR j.owner_id = $2 OR " +
+	fmt.Sprintf(jobPool, "j") + " = ANY ($3))"
+
+// Job reads one job; one out of scope is not found.
+func (db *DB) Job(ctx context.Context, id ids.JobID, scope record.Scope) (record.Job, error) {
 	what := "job " + id.String()
-	rows, err := db.queryHot(ctx, selectJob, [16]byte(id), owner)
+	rows, err := db.queryHot(ctx, selectJob, [16]byte(id), scope.Owner, scope.Pools)
 	if err != nil {
 		return record.Job{}, problem(what, err)
 	}
@@ -90,20 +94,10 @@ func (db *DB) Jobs(ctx context.Context, filter record.JobFilter, page record.Pag
 	return jobs, problem("list jobs", err)
 }
 
-// query is SQL under construction; arg adds a parameter and gives its name.
-type query struct {
-	sql  string
-	args []any
-}
-
-func (q *query) arg(v any) string {
-	q.args = append(q.args, v)
-	return "$" + strconv.Itoa(len(q.args))
-}
-
 // jobsQuery looks up an owner's list app by app: each is one stretch of an index
 // in the order wanted, so that a small owner's page costs little beside a large
-// one's millions.
+// one's millions. A list by pools walks back through everybody's jobs: an index by
+// pool would have a price for every job that runs.
 func jobsQuery(f record.JobFilter, page record.Page) (*query, error) {
 	q := &query{}
 	var where []string
@@ -123,10 +117,10 @@ func jobsQuery(f record.JobFilter, page record.Page) (*query, error) {
 	if f.Node != "" {
 		where = append(where, "node_id = "+q.arg(f.Node))
 	}
-	if f.Owner != nil {
-		where = append(where, "owner_id = "+q.arg(*f.Owner))
+	if !f.Scope.All() {
+		where = append(where, q.scoped(f.Scope, "owner_id", fmt.Sprintf(jobPool, "jobs")))
 	}
-	byApp := f.App != "" || f.Owner != nil
+	byApp := f.App != "" || f.Owner != nil && f.Pools == nil
 	switch {
 	case f.App != "":
 		where = append(where, "app_id = "+q.arg(f.App))

@@ -24,6 +24,9 @@ func TestJobLists(t *testing.T) {
 		h.app = apps[i%len(apps)]
 		if i%3 == 0 {
 			h.submitQueued(e)
+			if i%2 == 0 {
+				e.Inserts[len(e.Inserts)-1].Row.Decision = &fleet.Decision{Outcome: fleet.OutcomeWaiting, At: now(), Pools: []fleet.Tally{{Pool: "default"}, {Pool: h.node.Pool}}}
+			}
 			continue
 		}
 		if jobs := h.submit(e, 1); i%3 == 1 {
@@ -33,11 +36,14 @@ func TestJobLists(t *testing.T) {
 	h.commit(e)
 	h.commit(end)
 	queued, offered, succeeded := fleet.JobQueued, fleet.JobRunning, fleet.JobSucceeded
-	for _, owner := range []*int64{nil, &h.user.ID, &bob.ID} {
+	for _, scope := range []record.Scope{
+		{}, {Owner: &h.user.ID}, {Owner: &bob.ID}, {Pools: []string{h.node.Pool}}, {Pools: []string{"default", "other"}}, {Pools: []string{}},
+		{Owner: &bob.ID, Pools: []string{"default"}},
+	} {
 		for _, app := range []string{"", apps[0].ID, apps[2].ID} {
 			for _, state := range []*fleet.JobState{nil, &queued, &offered, &succeeded} {
 				for _, node := range []string{"", h.node.ID, "nobody"} {
-					h.checkList(record.JobFilter{Owner: owner, App: app, State: state, Node: node}, e)
+					h.checkList(record.JobFilter{Scope: scope, App: app, State: state, Node: node}, e)
 				}
 			}
 		}
@@ -74,7 +80,12 @@ func (h *house) checkList(f record.JobFilter, e *core.Effects) {
 }
 
 func selects(f record.JobFilter, job record.Job) bool {
-	return (f.Owner == nil || *f.Owner == job.Spec.Owner) && (f.App == "" || f.App == job.Spec.App) &&
+	pool := job.Pool
+	if job.Decision != nil && pool == "" {
+		d, _ := record.DecodeDecision(job.Decision)
+		pool = d.Pools[0].Pool
+	}
+	return f.Sees(job.Spec.Owner, pool) && (f.App == "" || f.App == job.Spec.App) &&
 		(f.State == nil || stored(*f.State) == job.State) && (f.Node == "" || f.Node == job.Node)
 }
 
@@ -83,13 +94,18 @@ func TestJobOfAnotherOwner(t *testing.T) {
 	e := &core.Effects{}
 	job := h.submit(e, 1)[0]
 	h.commit(e)
-	if _, err := h.db.Job(ctx, job.ID, &h.user.ID); err != nil {
+	if _, err := h.db.Job(ctx, job.ID, record.Scope{Owner: &h.user.ID}); err != nil {
 		t.Fatal(err)
 	}
 	stranger := h.user.ID + 1
-	_, err := h.db.Job(ctx, job.ID, &stranger)
+	_, err := h.db.Job(ctx, job.ID, record.Scope{Owner: &stranger})
 	wantCode(t, err, fleet.CodeNotFound)
-	_, err = h.db.Job(ctx, storetest.JobID(time.Now()), nil)
+	_, err = h.db.Job(ctx, job.ID, record.Scope{Owner: &stranger, Pools: []string{"default"}})
+	wantCode(t, err, fleet.CodeNotFound)
+	if _, err := h.db.Job(ctx, job.ID, record.Scope{Pools: []string{"default", h.node.Pool}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.db.Job(ctx, storetest.JobID(time.Now()), record.Scope{})
 	wantCode(t, err, fleet.CodeNotFound)
 }
 

@@ -104,7 +104,7 @@ func (h *house) finish(e *core.Effects, jobs ...*fleet.JobSpec) {
 
 func (h *house) job(id ids.JobID) record.Job {
 	h.t.Helper()
-	job, err := h.db.Job(ctx, id, nil)
+	job, err := h.db.Job(ctx, id, record.Scope{})
 	if err != nil {
 		h.t.Fatalf("read job %s: %v", id, err)
 	}

@@ -42,10 +42,10 @@ const selectNodes = `
 	SELECT n.id, coalesce(n.owner_id, 0), coalesce(n.pool_id, 'default'), n.role, coalesce(n.license_id, ''),
 	       n.left_at IS NOT NULL, n.epoch, n.boot_id, n.version, n.slots, n.created_at, s.last_seen, r.report,
 	       CASE WHEN n.held THEN (SELECT json_agg(json_build_object('Kind', h.kind, 'Owner', h.owner, 'Actor', h.actor,
-	           'Reason', h.reason) ORDER BY h.kind, h.owner) FROM node_holds h WHERE h.node_id = n.id) END
+	           'Reason', h.reason, 'Until', h.until, 'Deadline', h.deadline) ORDER BY h.kind, h.owner) FROM node_holds h WHERE h.node_id = n.id) END
 	FROM nodes n LEFT JOIN node_reports r ON r.node_id = n.id LEFT JOIN node_seen s ON s.node_id = n.id `
 
-func scanNode(row pgx.CollectableRow) (n record.Node, err error) {
+func (db *DB) scanNode(row pgx.CollectableRow) (n record.Node, err error) {
 	var slots int64
 	var reported, holds []byte
 	err = row.Scan(&n.ID, &n.Owner, &n.Pool, &n.Role, &n.License, &n.Left, &n.Epoch, &n.BootID, &n.Version, &slots,
@@ -55,7 +55,7 @@ func scanNode(row pgx.CollectableRow) (n record.Node, err error) {
 	}
 	n.CreatedAt, n.LastSeen = n.CreatedAt.UTC(), utc(n.LastSeen)
 	if holds != nil {
-		if err := json.Unmarshal(holds, &n.Holds); err != nil {
+		if n.Holds, err = db.readHolds(holds); err != nil {
 			return n, fmt.Errorf("holds of node %s: %w", n.ID, err)
 		}
 	}
@@ -70,6 +70,24 @@ func scanNode(row pgx.CollectableRow) (n record.Node, err error) {
 	return n, nil
 }
 
+// readHolds reads the JSON that selectNodes makes of a node's holds.
+func (db *DB) readHolds(data []byte) ([]fleet.Hold, error) {
+	var rows []struct {
+		Kind            fleet.HoldKind
+		Owner           fleet.HoldOwner
+		Actor, Reason   string
+		Until, Deadline *time.Time
+	}
+	if err := json.Unmarshal(data, &rows); err != nil {
+		return nil, err
+	}
+	holds := make([]fleet.Hold, len(rows))
+	for i, r := range rows {
+		holds[i] = fleet.Hold{Kind: r.Kind, Owner: r.Owner, Actor: r.Actor, Reason: r.Reason, Until: db.when(r.Until), Deadline: db.when(r.Deadline)}
+	}
+	return holds, nil
+}
+
 func fillReport(n *record.Node, r report) {
 	n.Region, n.Backend, n.Capacity, n.Runners = r.Region, r.Backend, r.Capacity, r.Runners
 	n.AgentVersion, n.OS, n.Arch, n.MachineID = r.AgentVersion, r.OS, r.Arch, r.MachineID
@@ -81,16 +99,16 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-func nodesWhere(ctx context.Context, q querier, where string, args ...any) ([]record.Node, error) {
+func (db *DB) nodesWhere(ctx context.Context, q querier, where string, args ...any) ([]record.Node, error) {
 	rows, err := q.Query(ctx, selectNodes+where, args...)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, scanNode)
+	return pgx.CollectRows(rows, db.scanNode)
 }
 
-func oneNode(ctx context.Context, q querier, what, where string, args ...any) (record.Node, error) {
-	nodes, err := nodesWhere(ctx, q, where, args...)
+func (db *DB) oneNode(ctx context.Context, q querier, what, where string, args ...any) (record.Node, error) {
+	nodes, err := db.nodesWhere(ctx, q, where, args...)
 	if err != nil {
 		return record.Node{}, problem(what, err)
 	}
@@ -102,20 +120,24 @@ func oneNode(ctx context.Context, q querier, what, where string, args ...any) (r
 
 // Node reads one node.
 func (db *DB) Node(ctx context.Context, id string) (record.Node, error) {
-	return oneNode(ctx, db.pool, "node "+id, "WHERE n.id = $1", id)
+	return db.oneNode(ctx, db.pool, "node "+id, "WHERE n.id = $1", id)
 }
 
 // NodeBySecret finds the node whose secret has that SHA-256. One that was
 // revoked or has left is not found: it comes back by registering.
 func (db *DB) NodeBySecret(ctx context.Context, sum [32]byte) (fleet.NodeRecord, error) {
-	node, err := oneNode(ctx, db.pool, "node", "WHERE n.secret_sum = $1 AND n.left_at IS NULL", sum[:])
+	node, err := db.oneNode(ctx, db.pool, "node", "WHERE n.secret_sum = $1 AND n.left_at IS NULL", sum[:])
 	return node.NodeRecord, err
 }
 
-// Nodes lists nodes by id; owner nil: everybody's.
-func (db *DB) Nodes(ctx context.Context, owner *int64, page record.Page) ([]record.Node, error) {
-	nodes, err := nodesWhere(ctx, db.pool, `WHERE n.id > $1 AND ($2::bigint IS NULL OR n.owner_id = $2) ORDER BY n.id LIMIT $3`,
-		page.After, owner, limit(page))
+// Nodes lists nodes by id.
+func (db *DB) Nodes(ctx context.Context, scope record.Scope, page record.Page) ([]record.Node, error) {
+	q := &query{}
+	where := "WHERE n.id > " + q.arg(page.After)
+	if !scope.All() {
+		where += " AND " + q.scoped(scope, "n.owner_id", "coalesce(n.pool_id, 'default')")
+	}
+	nodes, err := db.nodesWhere(ctx, db.pool, where+" ORDER BY n.id LIMIT "+q.arg(limit(page)), q.args...)
 	return nodes, problem("list nodes", err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"rockpool/backend/internal/core/fleet"
@@ -34,6 +35,30 @@ func numberAfter(p record.Page) (int64, error) {
 		return 0, badPage(p)
 	}
 	return n, nil
+}
+
+// query is SQL under construction; arg adds a parameter and gives its name.
+type query struct {
+	sql  string
+	args []any
+}
+
+func (q *query) arg(v any) string {
+	q.args = append(q.args, v)
+	return "$" + strconv.Itoa(len(q.args))
+}
+
+// scoped is the condition that a row is within a scope that is not everything;
+// owner and pool are expressions of the row's.
+func (q *query) scoped(s record.Scope, owner, pool string) string {
+	var either []string
+	if s.Owner != nil {
+		either = append(either, owner+" = "+q.arg(*s.Owner))
+	}
+	if s.Pools != nil {
+		either = append(either, pool+" = ANY ("+q.arg(s.Pools)+")")
+	}
+	return "(" + strings.Join(either, " OR ") + ")"
 }
 
 // utc is a nullable time as it is shown.

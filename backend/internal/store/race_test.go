@@ -140,7 +140,7 @@ func TestNodePages(t *testing.T) {
 	var seen []string
 	page := record.Page{Limit: 3}
 	for {
-		nodes, err := db.Nodes(ctx, &ada.ID, page)
+		nodes, err := db.Nodes(ctx, record.Scope{Owner: &ada.ID}, page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,22 @@ func TestNodePages(t *testing.T) {
 	if fmt.Sprint(seen) != "[n-0 n-1 n-2 n-3 n-4 n-5 n-6]" {
 		t.Fatalf("pages gave %v", seen)
 	}
-	if none, err := db.Nodes(ctx, &bob.ID, record.Page{}); err != nil || len(none) != 0 {
+	if none, err := db.Nodes(ctx, record.Scope{Owner: &bob.ID}, record.Page{}); err != nil || len(none) != 0 {
 		t.Fatalf("another user's nodes: %v, %v", none, err)
+	}
+	_, _, err := db.MoveNode(ctx, storetest.Actor, "n-3", fleet.PoolDefault, "test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		scope record.Scope
+		want  int
+	}{
+		{record.Scope{Pools: []string{fleet.PoolDefault}}, 1}, {record.Scope{Pools: []string{}}, 0},
+		{record.Scope{Pools: []string{fleet.OwnerPool(ada.ID)}}, 6}, {record.Scope{Owner: &bob.ID, Pools: []string{fleet.PoolDefault}}, 1},
+	} {
+		if nodes, err := db.Nodes(ctx, c.scope, record.Page{}); err != nil || len(nodes) != c.want {
+			t.Errorf("scope %+v gave %d nodes, %v; want %d", c.scope, len(nodes), err, c.want)
+		}
 	}
 }

@@ -98,7 +98,7 @@ func TestCase_N9_SameSecretAHundredTimes(t *testing.T) {
 	}
 	answers := 0
 	nodes.Range(func(any, any) bool { answers++; return true })
-	all, err := db.Nodes(ctx, nil, record.Page{})
+	all, err := db.Nodes(ctx, record.Scope{}, record.Page{})
 	l, err2 := db.License(ctx, license.ID)
 	if answers != 1 || err != nil || len(all) != 1 || err2 != nil || l.Used != 1 {
 		t.Fatalf("%d different answers, %d rows (%v), %d seats (%v)", answers, len(all), err, l.Used, err2)

@@ -16,12 +16,11 @@ import (
 
 // LoadSnapshot reads everything that the core needs to begin or to begin again,
 // as of one moment. In the same transaction it sets the nodes' reservations to
-// what the open jobs hold, and logs where they differed. at tells the core's time
-// of a wall time.
+// what the open jobs hold, and logs where they differed.
 //
 // A writer that still works makes it fail or read from before: only the shard's
 // owner calls it, between two commits.
-func (db *DB) LoadSnapshot(ctx context.Context, at func(time.Time) fleet.Time) (*core.Snapshot, error) {
+func (db *DB) LoadSnapshot(ctx context.Context) (*core.Snapshot, error) {
 	s := &core.Snapshot{}
 	err := pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
 		// The planner may not know yet how few of the jobs are open.
@@ -38,10 +37,10 @@ func (db *DB) LoadSnapshot(ctx context.Context, at func(time.Time) fleet.Time) (
 		if s.Apps, err = loadApps(ctx, tx); err != nil {
 			return fmt.Errorf("apps: %w", err)
 		}
-		if s.Nodes, err = loadNodes(ctx, tx); err != nil {
+		if s.Nodes, err = db.loadNodes(ctx, tx); err != nil {
 			return fmt.Errorf("nodes: %w", err)
 		}
-		if s.Jobs, err = loadJobs(ctx, tx, at); err != nil {
+		if s.Jobs, err = db.loadJobs(ctx, tx); err != nil {
 			return fmt.Errorf("open jobs: %w", err)
 		}
 		return db.reconcile(ctx, tx, s.Jobs)
@@ -77,8 +76,8 @@ func loadApps(ctx context.Context, tx pgx.Tx) ([]fleet.App, error) {
 	})
 }
 
-func loadNodes(ctx context.Context, tx pgx.Tx) ([]fleet.NodeRecord, error) {
-	nodes, err := nodesWhere(ctx, tx, "ORDER BY n.id")
+func (db *DB) loadNodes(ctx context.Context, tx pgx.Tx) ([]fleet.NodeRecord, error) {
+	nodes, err := db.nodesWhere(ctx, tx, "ORDER BY n.id")
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +88,7 @@ func loadNodes(ctx context.Context, tx pgx.Tx) ([]fleet.NodeRecord, error) {
 	return records, nil
 }
 
-func loadJobs(ctx context.Context, tx pgx.Tx, at func(time.Time) fleet.Time) ([]core.OpenJob, error) {
+func (db *DB) loadJobs(ctx context.Context, tx pgx.Tx) ([]core.OpenJob, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT id, app_id, owner_id, submitter_id, spec, state, cause, detail, attempt, counted, outcome, node_id, pool_id,
 		       fallback, decision, submitted_at, assigned_at, started_at, cancel_by
@@ -97,10 +96,10 @@ func loadJobs(ctx context.Context, tx pgx.Tx, at func(time.Time) fleet.Time) ([]
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (core.OpenJob, error) { return scanOpen(row, at) })
+	return pgx.CollectRows(rows, db.scanOpen)
 }
 
-func scanOpen(row pgx.CollectableRow, at func(time.Time) fleet.Time) (core.OpenJob, error) {
+func (db *DB) scanOpen(row pgx.CollectableRow) (core.OpenJob, error) {
 	spec := &fleet.JobSpec{}
 	job := core.OpenJob{Spec: spec}
 	r := &job.Row
@@ -115,17 +114,17 @@ func scanOpen(row pgx.CollectableRow, at func(time.Time) fleet.Time) (core.OpenJ
 		return job, err
 	}
 	spec.ID = id
-	job.SubmittedAt, r.AssignedAt, r.StartedAt = at(submitted), atOrZero(at, assigned), atOrZero(at, started)
+	job.SubmittedAt, r.AssignedAt, r.StartedAt = db.at(submitted), db.when(assigned), db.when(started)
 	var e1, e2 error
 	r.State, e1 = jobState(state)
 	r.Outcome, e2 = attemptOutcome(outcome)
-	if err := errors.Join(e1, e2, json.Unmarshal(wanted, spec), decodeDecision(r, decision, at)); err != nil {
+	if err := errors.Join(e1, e2, json.Unmarshal(wanted, spec), db.decodeDecision(r, decision)); err != nil {
 		return job, fmt.Errorf("job %s: %w", spec.ID, err)
 	}
 	return job, nil
 }
 
-func decodeDecision(r *core.JobRow, data []byte, at func(time.Time) fleet.Time) error {
+func (db *DB) decodeDecision(r *core.JobRow, data []byte) error {
 	if data == nil {
 		return nil
 	}
@@ -133,15 +132,7 @@ func decodeDecision(r *core.JobRow, data []byte, at func(time.Time) fleet.Time) 
 	if err != nil {
 		return err
 	}
-	d.Decision.At = at(d.At)
+	d.Decision.At = db.at(d.At)
 	r.Decision = &d.Decision
 	return nil
-}
-
-// atOrZero is the core's time of a nullable time; 0 means never there.
-func atOrZero(at func(time.Time) fleet.Time, t *time.Time) fleet.Time {
-	if t == nil {
-		return 0
-	}
-	return at(*t)
 }

@@ -12,7 +12,7 @@ import (
 
 func (h *house) snapshot() *core.Snapshot {
 	h.t.Helper()
-	s, err := h.db.LoadSnapshot(ctx, storetest.At)
+	s, err := h.db.LoadSnapshot(ctx)
 	h.must(err)
 	return s
 }

@@ -11,6 +11,7 @@ import (
 
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/store"
 	"rockpool/backend/internal/store/storetest"
 )
@@ -60,7 +61,7 @@ func TestCommitFenced(t *testing.T) {
 	if _, err := h.w.Commit(ctx, e); !errors.Is(err, store.ErrFenced) {
 		t.Fatalf("got %v, want ErrFenced", err)
 	}
-	if _, err := h.db.Job(ctx, jobs[0].ID, nil); err == nil {
+	if _, err := h.db.Job(ctx, jobs[0].ID, record.Scope{}); err == nil {
 		t.Fatal("the fenced writer wrote")
 	}
 	w := store.NewWriter(h.db, shard.Epoch(), storetest.Wall)

@@ -232,7 +232,7 @@ func (r *history) disturb() {
 
 // check compares the database with the model.
 func (r *history) check() {
-	snapshot, err := r.h.db.LoadSnapshot(ctx, storetest.At)
+	snapshot, err := r.h.db.LoadSnapshot(ctx)
 	r.h.must(err)
 	open := map[ids.JobID]core.OpenJob{}
 	for _, job := range snapshot.Jobs {

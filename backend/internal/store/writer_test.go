@@ -9,6 +9,7 @@ import (
 
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/store/storetest"
 )
 
@@ -90,7 +91,7 @@ func TestCommitRefusals(t *testing.T) {
 			if h.job(waiting.ID).State != fleet.JobQueued {
 				t.Error("the job that asked for nothing was not written")
 			}
-			if _, err := h.db.Job(ctx, refused[0].ID, nil); err == nil {
+			if _, err := h.db.Job(ctx, refused[0].ID, record.Scope{}); err == nil {
 				t.Error("a refused job was written")
 			}
 			if after := h.reserved(); after != before {

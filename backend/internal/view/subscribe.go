@@ -91,16 +91,16 @@ func (v *View) load(ctx context.Context, f *feed) {
 }
 
 func (v *View) readJobs(ctx context.Context, k *key) (*jobs, error) {
-	var owner *int64
+	var scope record.Scope
 	if k.owner != 0 {
-		owner = &k.owner
+		scope.Owner = &k.owner
 	}
 	only := k.job()
 	if only.IsZero() {
-		rows, err := v.cfg.Store.Jobs(ctx, record.JobFilter{Owner: owner}, record.Page{Limit: newestJobs})
+		rows, err := v.cfg.Store.Jobs(ctx, record.JobFilter{Scope: scope}, record.Page{Limit: newestJobs})
 		return newJobs(only, rows), err
 	}
-	row, err := v.cfg.Store.Job(ctx, only, owner)
+	row, err := v.cfg.Store.Job(ctx, only, scope)
 	if err != nil {
 		return nil, err
 	}

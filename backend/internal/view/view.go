@@ -27,9 +27,9 @@ type Source interface {
 
 // Store reads what memory does not have.
 type Store interface {
-	Nodes(ctx context.Context, owner *int64, page record.Page) ([]record.Node, error)
+	Nodes(ctx context.Context, scope record.Scope, page record.Page) ([]record.Node, error)
 	Jobs(ctx context.Context, filter record.JobFilter, page record.Page) ([]record.Job, error)
-	Job(ctx context.Context, id ids.JobID, owner *int64) (record.Job, error)
+	Job(ctx context.Context, id ids.JobID, scope record.Scope) (record.Job, error)
 }
 
 // Config of a view. Zero Log and Now take the defaults.
@@ -104,7 +104,7 @@ func (v *View) Run(ctx context.Context) error {
 func (v *View) seed(ctx context.Context) error {
 	page := record.Page{Limit: record.MaxPage}
 	for {
-		nodes, err := v.cfg.Store.Nodes(ctx, nil, page)
+		nodes, err := v.cfg.Store.Nodes(ctx, record.Scope{}, page)
 		if err != nil {
 			return err
 		}

@@ -129,7 +129,7 @@ func InsertNode(t testing.TB, db *store.DB, owner int64, traits ...func(*Node)) 
 // NewWriter makes a writer under the shard's current epoch.
 func NewWriter(t testing.TB, db *store.DB) *store.Writer {
 	t.Helper()
-	s, err := db.LoadSnapshot(context.Background(), At)
+	s, err := db.LoadSnapshot(context.Background())
 	must(t, "load the fleet", err)
 	return store.NewWriter(db, s.Epoch, Wall)
 }

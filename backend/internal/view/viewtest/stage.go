@@ -202,7 +202,9 @@ func (s *Stage) WallAt(t fleet.Time) time.Time {
 }
 
 // Nodes implements view.Store: the database had none.
-func (s *Stage) Nodes(context.Context, *int64, record.Page) ([]record.Node, error) { return nil, nil }
+func (s *Stage) Nodes(context.Context, record.Scope, record.Page) ([]record.Node, error) {
+	return nil, nil
+}
 
 // Jobs implements view.Store.
 func (s *Stage) Jobs(_ context.Context, f record.JobFilter, p record.Page) ([]record.Job, error) {
@@ -210,7 +212,7 @@ func (s *Stage) Jobs(_ context.Context, f record.JobFilter, p record.Page) ([]re
 	defer s.mu.Unlock()
 	var list []record.Job
 	for _, j := range s.jobs {
-		if f.Owner == nil || *f.Owner == j.Spec.Owner {
+		if f.Sees(j.Spec.Owner, j.Pool) {
 			list = append(list, j)
 		}
 	}
@@ -219,10 +221,10 @@ func (s *Stage) Jobs(_ context.Context, f record.JobFilter, p record.Page) ([]re
 }
 
 // Job implements view.Store.
-func (s *Stage) Job(_ context.Context, id ids.JobID, owner *int64) (record.Job, error) {
+func (s *Stage) Job(_ context.Context, id ids.JobID, scope record.Scope) (record.Job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if j, ok := s.jobs[id]; ok && (owner == nil || *owner == j.Spec.Owner) {
+	if j, ok := s.jobs[id]; ok && scope.Sees(j.Spec.Owner, j.Pool) {
 		return j, nil
 	}
 	return record.Job{}, fleet.Errorf(fleet.CodeNotFound, "job does not exist")
