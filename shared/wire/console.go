@@ -29,8 +29,17 @@ const (
 	TopicAlarms = "alarms"
 )
 
+// States of a filter beside those of the lease: with a hold, with one of that kind.
+const (
+	StateHeld        = "held"
+	StateCordoned    = "cordoned"
+	StateDraining    = "draining"
+	StateQuarantined = "quarantined"
+	StateAutoHeld    = "auto_held"
+)
+
 // Filter narrows the topic nodes; empty fields let everything through. State is a
-// lease state, or held (whatever the hold).
+// lease state or one of the states above, whatever the lease.
 type Filter struct {
 	Pool  string `msgpack:"pool,omitempty"`
 	State string `msgpack:"state,omitempty"`

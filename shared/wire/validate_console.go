@@ -13,7 +13,8 @@ func (m *Subscribe) Validate() error {
 	c.topic(m.Topic)
 	c.optionalName("filter.pool", m.Filter.Pool)
 	if m.Filter.State != "" {
-		oneOf(&c, "filter.state", m.Filter.State, "new", "ready", "suspect", "lost", "left", "held")
+		oneOf(&c, "filter.state", m.Filter.State, "new", "ready", "suspect", "lost", "left", StateHeld,
+			StateCordoned, StateDraining, StateQuarantined, StateAutoHeld)
 	}
 	if m.Filter != (Filter{}) && m.Topic != TopicNodes {
 		c.fail("filter", "is for the topic "+TopicNodes+" only")
@@ -79,7 +80,7 @@ func (m *Snapshot) Validate() error {
 	c.topic(m.Topic)
 	c.count("rev", m.Rev)
 	c.count("part", m.Part)
-	c.oneList(len(m.Fleet), len(m.Pools), len(m.Nodes), len(m.Jobs))
+	c.oneList(len(m.Fleet), len(m.Pools), len(m.Nodes), len(m.Jobs), len(m.Alarms))
 	return c.err()
 }
 
@@ -89,7 +90,7 @@ func (m *Delta) Validate() error {
 	c.topic(m.Topic)
 	c.count("prev", m.Prev)
 	c.within("rev", m.Rev, m.Prev+1, MaxInteger)
-	c.oneList(len(m.Fleet), len(m.Pools), len(m.Nodes), len(m.Jobs))
+	c.oneList(len(m.Fleet), len(m.Pools), len(m.Nodes), len(m.Jobs), len(m.Alarms))
 	return c.err()
 }
 

@@ -7,9 +7,9 @@
 // subscribers the rows that became different. A node's lease, pool and holds and a
 // job's end go out with that very tick; everything else is gathered and sent four
 // times a second. A delta is encoded once for all who see the same rows. Without
-// consoles the view wakes every 10 s, for the pools' sparklines.
+// consoles the view wakes once a minute, for the history of pools.
 //
 // Files: row.go and jobrow.go what a row says; state.go what the view knows of
-// the fleet, job.go of jobs; feed.go one topic as it is seen by some; topic.go
+// the fleet, history.go of how its pools were, job.go of jobs; feed.go one topic as it is seen by some; topic.go
 // which topics there are and who sees which rows; view.go the loop.
 package view

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
 	"rockpool/shared/ids"
 	"rockpool/shared/wire"
 )
@@ -71,16 +72,15 @@ func (f *feed) markNodes(list []changed) {
 
 // markSums marks pools whose sums changed. A user sees other pools when nodes
 // were moved: then all are looked at.
-func (f *feed) markSums(pools, all []string, nodes []changed) {
-	moved := f.key.owner != 0 && slices.ContainsFunc(nodes, func(c changed) bool { return c.urgent })
+func (f *feed) markSums(news *news, all []string) {
+	moved := f.key.owner != 0 && slices.ContainsFunc(news.nodes, func(c changed) bool { return c.urgent })
 	switch {
 	case moved:
 		f.markAll(all)
-	case len(pools) == 0:
-	case f.key.topic == wire.TopicFleet:
+	case f.key.topic == wire.TopicPools:
+		f.markAll(news.pools)
+	case len(news.pools) > 0 || news.waits:
 		f.markAll(all)
-	default:
-		f.markAll(pools)
 	}
 }
 
@@ -92,13 +92,16 @@ func (f *feed) markAll(ids []string) {
 
 // rows are the rows of one topic; one of the lists is in use.
 type rows struct {
-	fleet []wire.FleetRow
-	pools []wire.PoolRow
-	nodes []wire.NodeRow
-	jobs  []wire.JobRow
+	fleet  []wire.FleetRow
+	pools  []wire.PoolRow
+	nodes  []wire.NodeRow
+	jobs   []wire.JobRow
+	alarms []wire.AlarmRow
 }
 
-func (r *rows) len() int { return len(r.fleet) + len(r.pools) + len(r.nodes) + len(r.jobs) }
+func (r *rows) len() int {
+	return len(r.fleet) + len(r.pools) + len(r.nodes) + len(r.jobs) + len(r.alarms)
+}
 
 // slice gives the rows from..to.
 func (r *rows) slice(from, to int) rows {
@@ -109,40 +112,62 @@ func (r *rows) slice(from, to int) rows {
 		return rows{pools: r.pools[from:to]}
 	case r.nodes != nil:
 		return rows{nodes: r.nodes[from:to]}
+	case r.alarms != nil:
+		return rows{alarms: r.alarms[from:to]}
 	}
 	return rows{jobs: r.jobs[from:to]}
 }
 
 // collect makes the rows of those ids that the feed has; the others are gone.
 func (v *View) collect(f *feed, wanted []string) (all rows, gone []string) {
-	now := v.cfg.Now()
-	sees := v.state.poolsSeenBy(f.key.owner)
+	l := look{now: v.cfg.Now(), at: v.cfg.Source.Now(), sees: v.state.poolsSeenBy(f.key.owner)}
 	for _, id := range wanted {
-		if !v.row(&all, f, id, sees, now) {
+		if !v.row(&all, f, id, &l) {
 			gone = append(gone, id)
 		}
 	}
 	return all, gone
 }
 
+// look is the moment at which rows are made, and the pools that are seen.
+type look struct {
+	now  time.Time
+	at   fleet.Time // the same moment
+	sees func(pool string) bool
+}
+
 // row adds one row; false: the feed does not have it.
-func (v *View) row(all *rows, f *feed, id string, sees func(string) bool, now time.Time) bool {
+func (v *View) row(all *rows, f *feed, id string, l *look) bool {
 	switch {
 	case f.key.topic == wire.TopicFleet:
-		all.fleet = append(all.fleet, fleetRow(v.state.pools, sees))
+		all.fleet = append(all.fleet, fleetRow(v.state.pools, l.sees, v.state.waitsSeenBy(&f.key)))
 		return true
 	case f.key.topic == wire.TopicPools:
-		for i := range v.state.pools {
-			if p := &v.state.pools[i]; p.Pool.ID == id && sees(id) {
-				all.pools = append(all.pools, poolRow(p, v.state.spark[id]))
-				return true
-			}
-		}
-		return false
+		return v.poolRow(all, id, l)
+	case f.key.ofAlarms():
+		return v.alarmRow(all, f, id, l)
 	case f.key.ofJobs():
 		return f.jobRow(all, id)
 	}
-	return v.nodeRow(all, f, id, now)
+	return v.nodeRow(all, f, id, l)
+}
+
+func (v *View) poolRow(all *rows, id string, l *look) bool {
+	p := v.state.pool(id)
+	if p == nil || !l.sees(id) {
+		return false
+	}
+	all.pools = append(all.pools, poolRow(p, v.state.history.spark(p), l.at))
+	return true
+}
+
+func (v *View) alarmRow(all *rows, f *feed, id string, l *look) bool {
+	a, there := v.state.alarms[id]
+	if !there || !v.state.seesAlarm(&f.key, &a) {
+		return false
+	}
+	all.alarms = append(all.alarms, alarmRow(&a, l.at))
+	return true
 }
 
 func (f *feed) jobRow(all *rows, id string) bool {
@@ -159,12 +184,12 @@ func (f *feed) jobRow(all *rows, id string) bool {
 	return true
 }
 
-func (v *View) nodeRow(all *rows, f *feed, id string, now time.Time) bool {
+func (v *View) nodeRow(all *rows, f *feed, id string, l *look) bool {
 	n := v.state.nodes[id]
 	if n == nil || !f.key.sees(n.view.Record.Owner) || !f.key.passes(n) {
 		return false
 	}
-	row := NodeOf(&n.view, v.state.kept[id], now, v.cfg.Source.Now())
+	row := NodeOf(&n.view, v.state.kept[id], l.now, l.at)
 	if f.key.node() != "" {
 		row.Timeline = timelineOf(&n.view, v.cfg.Source.WallAt)
 	}
@@ -183,6 +208,8 @@ func (v *View) allIDs(f *feed) []string {
 			list[i] = v.state.pools[i].Pool.ID
 		}
 		return list
+	case f.key.ofAlarms():
+		return slices.Sorted(maps.Keys(v.state.alarms))
 	case f.key.ofJobs():
 		return f.jobs.ids()
 	case f.key.node() != "":
@@ -225,6 +252,9 @@ func (f *feed) remember(r *rows) {
 	for i := range r.jobs {
 		f.ids[r.jobs[i].ID] = struct{}{}
 	}
+	for i := range r.alarms {
+		f.ids[r.alarms[i].ID] = struct{}{}
+	}
 }
 
 // Bounds of one delta and of one part of a snapshot, in rows.
@@ -240,7 +270,7 @@ func (v *View) send(f *feed, list rows, gone []string) (taken int) {
 	e, taken, err := encodeFitting(list, &limit, func(part rows) wire.Body {
 		return wire.Delta{
 			Topic: f.key.topic, Prev: f.rev, Rev: f.rev + 1,
-			Fleet: part.fleet, Pools: part.pools, Nodes: part.nodes, Jobs: part.jobs, Deletes: gone,
+			Fleet: part.fleet, Pools: part.pools, Nodes: part.nodes, Jobs: part.jobs, Alarms: part.alarms, Deletes: gone,
 		}
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 func NodeOf(live *core.NodeView, kept *record.Node, now time.Time, at fleet.Time) wire.NodeRow {
 	var row wire.NodeRow
 	if kept != nil {
-		fillRecord(&row, &kept.NodeRecord)
+		fillRecord(&row, &kept.NodeRecord, at)
 		fillReport(&row, &fleet.NodeReport{
 			AgentVersion: kept.AgentVersion, OS: kept.OS, Arch: kept.Arch, MachineID: kept.MachineID,
 			Endpoints: kept.Endpoints, Labels: kept.Labels, RemoteAddr: kept.RemoteAddr,
@@ -28,7 +28,7 @@ func NodeOf(live *core.NodeView, kept *record.Node, now time.Time, at fleet.Time
 	if live == nil {
 		return row
 	}
-	fillRecord(&row, &live.Record)
+	fillRecord(&row, &live.Record, at)
 	if live.Report != nil {
 		fillReport(&row, live.Report)
 	}
@@ -46,12 +46,14 @@ func restingLease(r *fleet.NodeRecord) fleet.LeaseState {
 	return fleet.LeaseNew
 }
 
-func fillRecord(row *wire.NodeRow, r *fleet.NodeRecord) {
+func fillRecord(row *wire.NodeRow, r *fleet.NodeRecord, at fleet.Time) {
 	row.ID, row.Pool, row.Owner, row.Role, row.Region = r.ID, r.Pool, userText(r.Owner), r.Role, r.Region
 	row.SlotsTotal, row.Backend, row.Runners = r.Capacity.Slots, r.Backend, r.Runners
 	row.Epoch, row.Version = r.Epoch, r.Version
 	row.Holds = convert(r.Holds, func(h fleet.Hold) wire.RowHold {
-		return wire.RowHold{Kind: string(h.Kind), Owner: string(h.Owner), Left: -1, Actor: h.Actor, Reason: h.Reason}
+		return wire.RowHold{
+			Kind: string(h.Kind), Owner: string(h.Owner), Actor: h.Actor, Reason: h.Reason, Left: left(max(h.Until, h.Deadline), at),
+		}
 	})
 }
 
@@ -85,13 +87,25 @@ func timelineOf(live *core.NodeView, wall func(fleet.Time) time.Time) []wire.Lea
 	return list
 }
 
-func poolRow(p *core.PoolView, spark []int64) wire.PoolRow {
+func poolRow(p *core.PoolView, spark []int64, at fleet.Time) wire.PoolRow {
 	return wire.PoolRow{
-		ID: p.Pool.ID, Name: p.Pool.Name, Kind: string(p.Pool.Kind), State: string(p.Pool.State), Nodes: countsOf(p),
+		ID: p.Pool.ID, Name: p.Pool.Name, Kind: string(p.Pool.Kind), State: string(p.Pool.State), Canary: p.Canary, Nodes: countsOf(p),
 		SlotsTotal: p.SlotsTotal, SlotsFree: p.SlotsFree, SlotsOutOfUse: p.OutOfUse,
-		Queued: p.Queued, Running: p.Running, Spark: spark,
+		Queued: p.Queued, Overdue: p.Overdue, OldestWait: coreAge(p.OldestWait, at, -1), Running: p.Running, Spark: spark,
+		QueueWait: p.Pool.Thresholds.QueueWaitMs, FreeSlots: p.Pool.Thresholds.FreeSlots, NotReadyPct: int64(p.Pool.Thresholds.NotReadyPct),
+		Version: p.Pool.Version,
 	}
 }
+
+func alarmRow(a *fleet.Alarm, at fleet.Time) wire.AlarmRow {
+	return wire.AlarmRow{
+		ID: alarmID(a), Kind: string(a.Kind), Severity: string(a.Kind.Severity()), Role: a.Role, Pool: a.Pool, App: a.App, Node: a.Node,
+		Count: a.Count, Age: coreAge(a.RaisedAt, at, 0), Last: coreAge(a.LastAt, at, 0), Waiting: a.WaitingNow, Detail: a.Detail,
+		AckedBy: a.AckedBy, SilencedFor: max(0, left(a.SilencedUntil, at)),
+	}
+}
+
+func alarmID(a *fleet.Alarm) string { return strconv.FormatInt(a.ID, 10) }
 
 func countsOf(p *core.PoolView) wire.NodeCounts {
 	return wire.NodeCounts{
@@ -101,9 +115,9 @@ func countsOf(p *core.PoolView) wire.NodeCounts {
 	}
 }
 
-// fleetRow adds up the pools that are seen.
-func fleetRow(pools []core.PoolView, sees func(pool string) bool) wire.FleetRow {
-	row := wire.FleetRow{ID: wire.TopicFleet}
+// fleetRow adds up the pools that are seen. The waits are the whole fleet's.
+func fleetRow(pools []core.PoolView, sees func(pool string) bool, waits core.Waits) wire.FleetRow {
+	row := wire.FleetRow{ID: wire.TopicFleet, Placed: waits.Placed, WaitP50: waits.P50, WaitP95: waits.P95}
 	for i := range pools {
 		p := &pools[i]
 		if !sees(p.Pool.ID) {
@@ -124,6 +138,7 @@ func fleetRow(pools []core.PoolView, sees func(pool string) bool) wire.FleetRow 
 		row.SlotsFree += p.SlotsFree
 		row.SlotsOutOfUse += p.OutOfUse
 		row.Queued += p.Queued
+		row.Overdue += p.Overdue
 		row.Running += p.Running
 	}
 	return row
@@ -142,6 +157,14 @@ func coreAge(t, now fleet.Time, never int64) int64 {
 		return never
 	}
 	return max(0, int64(now-t))
+}
+
+// left is how long until a moment, in milliseconds; -1: there is none.
+func left(t, now fleet.Time) int64 {
+	if t == 0 {
+		return -1
+	}
+	return max(0, int64(t-now))
 }
 
 func userText(id int64) string {

@@ -2,27 +2,23 @@ package view
 
 import (
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/record"
 )
 
-// sparkTicks is how many points a sparkline has, one each sparkEvery.
-const (
-	sparkTicks = 60
-	sparkEvery = 10 * time.Second
-)
-
-// state is what the view knows of nodes and pools.
+// state is what the view knows of nodes, pools and alarms.
 type state struct {
-	rev   uint64
-	nodes map[string]*nodeState
-	kept  map[string]*record.Node // as the database had them when the view began
-	pools []core.PoolView
-	spark map[string][]int64
+	rev     uint64
+	nodes   map[string]*nodeState
+	kept    map[string]*record.Node // as the database had them when the view began
+	pools   []core.PoolView         // by id
+	history history
+	waits   core.Waits
+	alarms  map[string]fleet.Alarm // that last, by id
 }
 
 // nodeState is a node with what of it is urgent.
@@ -37,10 +33,27 @@ type changed struct {
 	urgent bool
 }
 
-// take brings the state up to an answer of the loop and says which nodes and which
-// pools' sums changed.
-func (s *state) take(c *core.Changes) (list []changed, pools []string) {
+// news is what an answer of the loop changed.
+type news struct {
+	nodes  []changed
+	pools  []string // whose sums changed
+	alarms []changed
+	waits  bool
+}
+
+// take brings the state up to an answer of the loop and says what changed.
+func (s *state) take(c *core.Changes) (n news) {
 	s.rev = c.Rev
+	n.nodes = s.takeNodes(c)
+	if c.Pools != nil {
+		n.pools, n.waits = differing(s.pools, c.Pools), s.waits != c.Waits
+		s.pools, s.waits = c.Pools, c.Waits
+		n.alarms = s.takeAlarms(c.Alarms)
+	}
+	return n
+}
+
+func (s *state) takeNodes(c *core.Changes) (list []changed) {
 	if c.Whole {
 		list = s.forget(c.Nodes)
 	}
@@ -55,11 +68,40 @@ func (s *state) take(c *core.Changes) (list []changed, pools []string) {
 		list = append(list, changed{v.Record.ID, n.urgent != urgent})
 		n.view, n.urgent = *v, urgent
 	}
-	if c.Pools != nil {
-		pools = differing(s.pools, c.Pools)
-		s.pools = c.Pools
+	return list
+}
+
+// takeAlarms keeps the alarms that last. It is urgent that one is raised, resolved,
+// acknowledged or silenced, not that it is counted on.
+func (s *state) takeAlarms(now []fleet.Alarm) (list []changed) {
+	was := s.alarms
+	s.alarms = make(map[string]fleet.Alarm, len(now))
+	for i := range now {
+		id := alarmID(&now[i])
+		s.alarms[id] = now[i]
+		old, there := was[id]
+		delete(was, id)
+		if !there || !sameAlarm(&old, &now[i]) {
+			list = append(list, changed{id, !there || old.AckedAt != now[i].AckedAt || old.SilencedUntil != now[i].SilencedUntil})
+		}
 	}
-	return list, pools
+	for id := range was {
+		list = append(list, changed{id, true})
+	}
+	return list
+}
+
+// sameAlarm reports that the rows of both say the same.
+func sameAlarm(a, b *fleet.Alarm) bool {
+	return alarmRow(a, 0) == alarmRow(b, 0) && a.SilencedUntil == b.SilencedUntil
+}
+
+func (s *state) pool(id string) *core.PoolView {
+	i, found := slices.BinarySearchFunc(s.pools, id, func(p core.PoolView, id string) int { return strings.Compare(p.Pool.ID, id) })
+	if !found {
+		return nil
+	}
+	return &s.pools[i]
 }
 
 // differing lists the pools that are not the same in both.
@@ -99,19 +141,27 @@ func urgentPart(v *core.NodeView) string {
 	b.WriteString(v.Lease.String() + "\x00" + v.Record.Pool)
 	for _, h := range v.Record.Holds {
 		b.WriteString("\x00" + string(h.Kind) + "\x00" + string(h.Owner) + "\x00" + h.Reason)
+		b.WriteString("\x00" + strconv.FormatInt(int64(max(h.Until, h.Deadline)), 36))
 	}
 	return b.String()
 }
 
-// sample adds a point to each pool's sparkline.
-func (s *state) sample() {
-	spark := make(map[string][]int64, len(s.pools))
-	for i := range s.pools {
-		p := &s.pools[i]
-		line := append(slices.Clip(s.spark[p.Pool.ID]), p.SlotsFree)
-		spark[p.Pool.ID] = line[max(0, len(line)-sparkTicks):]
+// seesAlarm reports an alarm that the key shows: a user those of their own pool and
+// of their nodes.
+func (s *state) seesAlarm(k *key, a *fleet.Alarm) bool {
+	if k.owner == 0 || a.Pool == fleet.OwnerPool(k.owner) {
+		return true
 	}
-	s.spark = spark
+	n := s.nodes[a.Node]
+	return n != nil && k.sees(n.view.Record.Owner)
+}
+
+// waitsSeenBy are the queue times: of the whole fleet, for those who see all of it.
+func (s *state) waitsSeenBy(k *key) core.Waits {
+	if k.owner != 0 {
+		return core.Waits{}
+	}
+	return s.waits
 }
 
 // poolsSeenBy tells which pools a user sees: their own, the shared one, and those

@@ -24,7 +24,7 @@ func (v *View) Subscribe(ctx context.Context, who *Viewer, topic string, filter 
 	if err != nil {
 		return nil, nil, err
 	}
-	v.refresh(ctx, k.ofPools())
+	v.refresh(ctx, k.ofPools() || k.ofAlarms())
 	f, first := v.join(k)
 	s := &Subscription{view: v, feed: f, to: to}
 	if first {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
 	"rockpool/backend/internal/core/fleet"
@@ -74,6 +75,9 @@ func (k *key) ofJobs() bool {
 // ofPools reports a topic that is made of the pools' sums.
 func (k *key) ofPools() bool { return k.topic == wire.TopicFleet || k.topic == wire.TopicPools }
 
+// ofAlarms reports the topic of alarms.
+func (k *key) ofAlarms() bool { return k.topic == wire.TopicAlarms }
+
 func suffix(topic, prefix string) string {
 	id, ok := strings.CutPrefix(topic, prefix)
 	if !ok {
@@ -94,8 +98,17 @@ func (k *key) passes(n *nodeState) bool {
 	switch f.State {
 	case "":
 		return true
-	case "held":
+	case wire.StateHeld:
 		return len(n.view.Record.Holds) > 0
 	}
+	if kind, ok := heldAs[f.State]; ok {
+		return slices.ContainsFunc(n.view.Record.Holds, func(h fleet.Hold) bool { return h.Kind == kind })
+	}
 	return n.view.Lease.String() == f.State
+}
+
+// heldAs are the states of a filter that ask for a kind of hold.
+var heldAs = map[string]fleet.HoldKind{
+	wire.StateCordoned: fleet.HoldCordon, wire.StateDraining: fleet.HoldDrain,
+	wire.StateQuarantined: fleet.HoldQuarantine, wire.StateAutoHeld: fleet.HoldAuto,
 }

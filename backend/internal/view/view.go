@@ -70,7 +70,7 @@ func New(cfg Config) *View {
 	}
 	return &View{
 		cfg: cfg, wake: make(chan struct{}, 1), feeds: map[key]*feed{},
-		state: state{nodes: map[string]*nodeState{}, kept: map[string]*record.Node{}, spark: map[string][]int64{}},
+		state: state{nodes: map[string]*nodeState{}, kept: map[string]*record.Node{}, history: history{}},
 	}
 }
 
@@ -79,8 +79,8 @@ func (v *View) Run(ctx context.Context) error {
 	if err := v.seed(ctx); err != nil {
 		v.cfg.Log.Warn("old reports of nodes are not shown until they come back", "error", err)
 	}
-	spark, fast := time.NewTicker(sparkEvery), time.NewTicker(tick)
-	defer spark.Stop()
+	minute, fast := time.NewTicker(historyEvery), time.NewTicker(tick)
+	defer minute.Stop()
 	defer fast.Stop()
 	v.sample(ctx)
 	for n := 0; ; n++ {
@@ -91,7 +91,7 @@ func (v *View) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-spark.C:
+		case <-minute.C:
 			v.sample(ctx)
 		case <-v.wake:
 		case <-ticks:
@@ -126,12 +126,12 @@ func (v *View) watched() bool {
 	return len(v.feeds) > 0
 }
 
-// sample adds the sparklines' next point.
+// sample adds the next point to the history of pools.
 func (v *View) sample(ctx context.Context) {
 	v.refresh(ctx, true)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.state.sample()
+	v.state.history.sample(v.state.pools, v.cfg.Now())
 	for _, f := range v.feeds {
 		if f.key.topic == wire.TopicPools {
 			f.markAll(v.allIDs(f))
@@ -154,14 +154,16 @@ func (v *View) refresh(ctx context.Context, pools bool) {
 		return // another look was faster
 	}
 	v.reload = v.reload || c.Whole && since > 0
-	nodes, sums := v.state.take(c)
+	news := v.state.take(c)
 	for _, f := range v.feeds {
 		switch {
 		case f.key.ofJobs():
 		case f.key.ofPools():
-			f.markSums(sums, v.allIDs(f), nodes)
+			f.markSums(&news, v.allIDs(f))
+		case f.key.ofAlarms():
+			f.mark(news.alarms)
 		default:
-			f.markNodes(nodes)
+			f.markNodes(news.nodes)
 		}
 	}
 }

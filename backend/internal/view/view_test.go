@@ -26,6 +26,7 @@ type desk struct {
 	pools   map[string]wire.PoolRow
 	fleet   wire.FleetRow
 	jobs    map[string]wire.JobRow
+	alarms  map[string]wire.AlarmRow
 	deltas  []wire.Delta
 	at      []time.Time
 	encoded []wire.Encoded
@@ -35,7 +36,7 @@ type desk struct {
 func newDesk(t *testing.T) *desk {
 	return &desk{
 		t: t, rev: map[string]int64{}, nodes: map[string]wire.NodeRow{}, pools: map[string]wire.PoolRow{}, jobs: map[string]wire.JobRow{},
-		ends: map[string]int{},
+		alarms: map[string]wire.AlarmRow{}, ends: map[string]int{},
 	}
 }
 
@@ -69,10 +70,18 @@ func (d *desk) Delta(topic string, rev int64, e wire.Encoded) {
 	d.rev[topic] = delta.Rev
 	d.deltas, d.at, d.encoded = append(d.deltas, delta), append(d.at, time.Now()), append(d.encoded, e)
 	d.keep(delta.Fleet, delta.Pools, delta.Nodes, delta.Jobs)
+	d.keepAlarms(delta.Alarms)
 	for _, id := range delta.Deletes {
 		delete(d.nodes, id)
 		delete(d.pools, id)
 		delete(d.jobs, id)
+		delete(d.alarms, id)
+	}
+}
+
+func (d *desk) keepAlarms(alarms []wire.AlarmRow) {
+	for _, r := range alarms {
+		d.alarms[r.ID] = r
 	}
 }
 
@@ -112,12 +121,20 @@ func (d *desk) subscribe(v *View, who Viewer, topic string, filter wire.Filter) 
 		}
 		d.mu.Lock()
 		d.keep(part.Fleet, part.Pools, part.Nodes, part.Jobs)
+		d.keepAlarms(part.Alarms)
 		d.rev[topic] = part.Rev
 		d.mu.Unlock()
 		if last {
 			return sub, parts
 		}
 	}
+}
+
+func (d *desk) alarm(id string) (wire.AlarmRow, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	row, there := d.alarms[id]
+	return row, there
 }
 
 func (d *desk) seen() []wire.Delta {
@@ -346,28 +363,6 @@ func TestView_JobsAreTheNewest(t *testing.T) {
 		_, newest := d.jobs[viewtest.JobID(newestJobs+50).String()]
 		if len(d.jobs) != newestJobs || oldest || !newest {
 			t.Errorf("%d jobs, the 50th: %v, the newest: %v", len(d.jobs), oldest, newest)
-		}
-	})
-}
-
-func TestView_SparklinesHaveTenMinutes(t *testing.T) {
-	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
-		stage.Put(viewtest.Node("a", 7))
-		d := newDesk(t)
-		sub, _ := d.subscribe(v, everybody, wire.TopicPools, wire.Filter{})
-		defer sub.End()
-		pass(25 * time.Second)
-		if spark := d.pools["pool-7"].Spark; len(spark) < 2 || spark[len(spark)-1] != 4 {
-			t.Errorf("the sparkline is %v", spark)
-		}
-		quiet := len(d.seen())
-		pass(5 * time.Second)
-		if len(d.seen()) != quiet && len(d.seen()) > quiet+1 {
-			t.Errorf("%d deltas of pools that did not change", len(d.seen())-quiet)
-		}
-		pass(20 * time.Minute)
-		if spark := d.pools["pool-7"].Spark; len(spark) != sparkTicks {
-			t.Errorf("%d points", len(spark))
 		}
 	})
 }

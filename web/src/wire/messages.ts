@@ -1,7 +1,7 @@
 // Written by `go run ./scripts/gen` from shared/wire; do not edit.
 import { bool, fields, int, list, type Shape, str } from "./shape";
 
-/** Filter narrows the topic nodes; empty fields let everything through. State is a lease state, or held (whatever the hold). */
+/** Filter narrows the topic nodes; empty fields let everything through. State is a lease state or one of the states above, whatever the lease. */
 export interface Filter {
   pool: string;
   state: string;

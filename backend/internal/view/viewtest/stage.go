@@ -24,7 +24,9 @@ type Stage struct {
 	mu       sync.Mutex
 	rev      uint64
 	nodes    map[string]node
-	queued   map[string]int64
+	sums     map[string]func(*core.PoolView)
+	alarms   map[int64]fleet.Alarm
+	waits    core.Waits
 	jobs     map[ids.JobID]record.Job
 	live     map[ids.JobID]core.JobView
 	news     []core.JobNews
@@ -40,8 +42,8 @@ type node struct {
 // New makes an empty fleet with the built-in pools.
 func New() *Stage {
 	return &Stage{
-		begin: time.Now().Add(-time.Hour), rev: 1, nodes: map[string]node{}, queued: map[string]int64{},
-		jobs: map[ids.JobID]record.Job{}, live: map[ids.JobID]core.JobView{},
+		begin: time.Now().Add(-time.Hour), rev: 1, nodes: map[string]node{}, sums: map[string]func(*core.PoolView){},
+		alarms: map[int64]fleet.Alarm{}, jobs: map[ids.JobID]record.Job{}, live: map[ids.JobID]core.JobView{},
 	}
 }
 
@@ -72,6 +74,34 @@ func (s *Stage) Change(id string, change func(v *core.NodeView)) {
 	change(&n.view)
 	n.rev = s.rev
 	s.nodes[id] = n
+}
+
+// Sums adds to what a pool's sums say.
+func (s *Stage) Sums(pool string, change func(p *core.PoolView)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sums[pool] = change
+}
+
+// Waits sets the queue times.
+func (s *Stage) Waits(w core.Waits) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waits = w
+}
+
+// Raise raises an alarm, or changes it; Resolve ends it.
+func (s *Stage) Raise(a fleet.Alarm) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.alarms[a.ID] = a
+}
+
+// Resolve ends an alarm.
+func (s *Stage) Resolve(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.alarms, id)
 }
 
 // PutJob keeps a row as the database has it.
@@ -126,7 +156,10 @@ func (s *Stage) Changed(_ context.Context, since uint64, pools bool) (*core.Chan
 		}
 	}
 	if pools {
-		c.Pools = s.pools()
+		c.Pools, c.Waits = s.pools(), s.waits
+		for _, id := range slices.Sorted(maps.Keys(s.alarms)) {
+			c.Alarms = append(c.Alarms, s.alarms[id])
+		}
 	}
 	return c, nil
 }
@@ -149,6 +182,9 @@ func (s *Stage) pools() []core.PoolView {
 		}
 		p.SlotsTotal += n.view.Record.Capacity.Slots
 		p.SlotsFree += n.view.Free.Slots
+	}
+	for id, change := range s.sums {
+		change(pool(id))
 	}
 	views := make([]core.PoolView, 0, len(sums))
 	for _, id := range slices.Sorted(maps.Keys(sums)) {
