@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"rockpool/backend/internal/core/alarm"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/core/lease"
 	"rockpool/backend/internal/core/schedule"
@@ -49,6 +50,8 @@ type Dispatch struct {
 	queue  *schedule.Queue
 	routes map[routeKey]*route
 	timers timers
+	alarms alarm.Book
+	look   look
 
 	freed   []*node  // have room or are eligible since the event began
 	woken   []string // pools for which more may have changed
@@ -78,6 +81,7 @@ func (d *Dispatch) clear() {
 	d.routes = map[routeKey]*route{}
 	d.freed, d.woken = nil, nil
 	d.timers.reset()
+	d.look = look{at: fleet.Never}
 }
 
 func (d *Dispatch) leases() lease.Times {
@@ -109,6 +113,8 @@ func (d *Dispatch) Tick(now fleet.Time, out *Effects) {
 		t := d.timers.pop()
 		if t.kind == leaseDue {
 			d.leaseDue(now, t, out)
+		} else if t.kind == lookDue {
+			d.lookDue(now, t, out)
 		} else if j := d.jobs[t.job]; j != nil {
 			d.jobDue(now, t, j, out)
 		}
@@ -131,6 +137,9 @@ func (d *Dispatch) jobDue(now fleet.Time, t timer, j *job, out *Effects) {
 func (d *Dispatch) excuse(now, late fleet.Time) {
 	late += d.cfg.OfferTimeout
 	d.timers.delay(late)
+	if d.look.at != fleet.Never {
+		d.look.at += late
+	}
 	for _, n := range d.order {
 		if n.timer != fleet.Never {
 			n.timer += late

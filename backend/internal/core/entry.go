@@ -38,12 +38,14 @@ func (d *Dispatch) open(j *job, out *Effects) *entry {
 
 // inBatch reports that the batch has an entry of the job; it numbers a batch
 // that it sees for the first time.
-func (d *Dispatch) inBatch(j *job, out *Effects) bool {
+func (d *Dispatch) inBatch(j *job, out *Effects) bool { return j.entry.gen == d.number(out) }
+
+func (d *Dispatch) number(out *Effects) uint64 {
 	if out.gen == 0 {
 		d.batches++
 		out.gen = d.batches
 	}
-	return j.entry.gen == out.gen
+	return out.gen
 }
 
 // write brings the job's entry in the batch up to the job as it is.

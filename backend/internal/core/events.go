@@ -65,6 +65,9 @@ const (
 	AuditAcceptNotYours = "accept_not_yours"
 	AuditAcceptFenced   = "accept_fenced"   // over a superseded session
 	AuditResultConflict = "result_conflict" // another body for a result that is stored
+
+	AuditAlarmAcknowledged = "alarm_acknowledged"
+	AuditAlarmSilenced     = "alarm_silenced"
 )
 
 // Submitted is the committed outcome of one submitted job.

@@ -37,6 +37,7 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 		n := d.newNode(snap.Nodes[i])
 		d.inherit(n, before[n.rec.ID])
 	}
+	d.alarms.Load(snap.Epoch, snap.Alarms)
 	for _, n := range order {
 		if d.nodes[n.rec.ID] == nil {
 			d.closeLater(n, fleet.CodeForbidden, CloseRevoked)
@@ -144,6 +145,7 @@ func (j *job) remember(old *job) {
 func (d *Dispatch) goOn(now fleet.Time, out *Effects) {
 	r := d.resume
 	d.resume = nil
+	d.reviewAlarms(now, out)
 	out.Sends = append(out.Sends, r.closed...)
 	for _, n := range d.order {
 		switch {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"rockpool/backend/internal/core/alarm"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/core/lease"
 	"rockpool/backend/internal/core/schedule"
@@ -16,10 +17,11 @@ type node struct {
 	slot schedule.Node // its place in the index
 	live
 
-	jobs  []*job     // with a reservation here
-	owner int64      // whose own node it counts as; 0: nobody's
-	timer fleet.Time // when its lease is looked at
-	freed bool       // in Dispatch.freed
+	jobs   []*job        // with a reservation here
+	owner  int64         // whose own node it counts as; 0: nobody's
+	timer  fleet.Time    // when its lease is looked at
+	freed  bool          // in Dispatch.freed
+	alarms []*alarm.Case // about it, that last
 }
 
 // live is what only the node's sessions tell: it outlives a Load.
@@ -194,6 +196,7 @@ func (d *Dispatch) leave(now fleet.Time, n *node, out *Effects) {
 	n.rec.Left = true
 	d.reblock(n)
 	d.countOwner(n, n.rec.Owner)
+	d.nodeAlarmOver(now, fleet.AlarmNodeLost, n, out)
 	d.loseAll(now, n, out)
 	d.seen(n)
 }
@@ -229,6 +232,7 @@ func (d *Dispatch) leaseDue(now fleet.Time, t timer, out *Effects) {
 	if n.pending == nil && n.lease.On(lease.Silent, now, d.leases()) {
 		d.seen(n)
 		if n.lease.State == fleet.LeaseLost {
+			d.alarmLost(now, n, out)
 			d.close(n, fleet.CodeUnavailable, CloseLost, out)
 			d.reblock(n)
 			d.loseAll(now, n, out)

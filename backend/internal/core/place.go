@@ -243,6 +243,7 @@ func (d *Dispatch) settle(now fleet.Time, out *Effects) {
 		}
 		d.woken = d.woken[:0]
 	}
+	d.awaitLook(now)
 }
 
 // serve places what waits for the pool, best first. With a node it looks only

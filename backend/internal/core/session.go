@@ -32,6 +32,7 @@ func (d *Dispatch) opened(now fleet.Time, n *node, out *Effects) {
 	ev := n.pending
 	n.pending = nil
 	n.lease.On(lease.Opened, now, d.leases())
+	d.nodeAlarmOver(now, fleet.AlarmNodeLost, n, out)
 	n.accepting, n.acceptReason, n.healthy, n.healthReasons = true, "", true, nil
 	welcome := &Welcome{Pool: n.rec.Pool, Holds: n.rec.Holds}
 	out.Sends = append(out.Sends, Send{Kind: SendWelcome, Node: n.rec.ID, Epoch: n.epoch, Welcome: welcome})

@@ -19,6 +19,7 @@ type modelStore struct {
 	attempts map[Attempt]AttemptRow
 	assigned map[Attempt]string // node of every attempt that was ever stored
 	keys     map[string]bool
+	alarms   alarmTable
 }
 
 type modelNode struct {
@@ -39,11 +40,12 @@ func newModelStore(fail func(string, ...any)) *modelStore {
 	return &modelStore{
 		fail: fail, nodes: map[string]*modelNode{}, jobs: map[ids.JobID]*modelJob{},
 		attempts: map[Attempt]AttemptRow{}, assigned: map[Attempt]string{}, keys: map[string]bool{},
+		alarms: alarmTable{rows: map[int64]fleet.Alarm{}, fail: fail},
 	}
 }
 
 func (s *modelStore) snapshot() *Snapshot {
-	snap := &Snapshot{Epoch: 7, Pools: slices.Clone(s.pools), Apps: slices.Clone(s.apps)}
+	snap := &Snapshot{Epoch: 7, Pools: slices.Clone(s.pools), Apps: slices.Clone(s.apps), Alarms: s.alarms.kept(0)}
 	for _, n := range s.nodes {
 		snap.Nodes = append(snap.Nodes, n.rec)
 	}
@@ -91,6 +93,7 @@ func (s *modelStore) commit(e *Effects) []Refusal {
 		}
 	}
 	s.apply(e, out)
+	s.alarms.commit(e.Alarms)
 	return refused
 }
 

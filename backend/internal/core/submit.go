@@ -19,6 +19,7 @@ func (d *Dispatch) Submit(now fleet.Time, ins JobInsert, out *Effects) {
 	ins.At = now
 	d.insert(j, ins, out)
 	d.placeOrQueue(now, j, out)
+	d.settle(now, out)
 }
 
 // insert makes the job's entry in the batch that of a new row.

@@ -13,6 +13,7 @@ const (
 	cancelDue                  // a canceling job ends without its node's word
 	avoidDue                   // a job may be offered again to a node that it avoided
 	leaseDue                   // a lease may move
+	lookDue                    // alarms are looked at
 )
 
 // timer is one deadline. It is not taken back: when it is due, its owner looks

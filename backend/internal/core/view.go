@@ -89,7 +89,7 @@ func (d *Dispatch) Changed(now fleet.Time, since uint64, pools bool) *Changes {
 		}
 	}
 	if pools {
-		c.Pools = d.poolViews()
+		c.Pools, c.Alarms = d.poolViews(), d.Alarms()
 	}
 	return c
 }
