@@ -7,6 +7,7 @@ import (
 
 	"rockpool/backend/internal/access"
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/session"
 	"rockpool/backend/internal/store"
 	"rockpool/backend/internal/view"
@@ -35,9 +36,18 @@ func (d consoleDoor) Admit(ctx context.Context, header http.Header, from netip.A
 	if who.Kind != access.ByConsole {
 		return session.ConsoleUser{}, fleet.Errorf(fleet.CodeUnauthenticated, "a console shows the cookie of a console session")
 	}
-	scope := func(object string) view.Scope { return view.Scope(d.policy.Decide(who.Subjects(), object, "read")) }
+	scope := func(object string) *record.Scope {
+		switch d.policy.Decide(who.Subjects(), object, "read") {
+		case access.ScopeAll:
+			return &record.Scope{}
+		case access.ScopeOwn:
+			return &record.Scope{Owner: &who.User.ID}
+		}
+		return nil
+	}
 	return session.ConsoleUser{
-		Viewer:  view.Viewer{User: who.User.ID, Nodes: scope("node"), Pools: scope("pool"), Jobs: scope("job")},
+		User:    who.User.ID,
+		Viewer:  view.Viewer{Nodes: scope("node"), Pools: scope("pool"), Jobs: scope("job"), Alarms: scope("alarm")},
 		Session: who.Console, Name: who.User.Name, Roles: who.User.Roles,
 	}, nil
 }

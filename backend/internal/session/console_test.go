@@ -14,6 +14,7 @@ import (
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/enroll"
+	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/view"
 	"rockpool/backend/internal/view/viewtest"
 	"rockpool/shared/wire"
@@ -87,13 +88,13 @@ func (r *rig) signIn(who view.Viewer) (header http.Header, session enroll.Sum) {
 	secret := enroll.NewConsoleSecret()
 	r.door.mu.Lock()
 	defer r.door.mu.Unlock()
-	r.door.users[secret.Sum] = ConsoleUser{Viewer: who, Session: secret.Sum, Name: "Ada", Roles: []string{"operator"}}
+	r.door.users[secret.Sum] = ConsoleUser{User: 1, Viewer: who, Session: secret.Sum, Name: "Ada", Roles: []string{"operator"}}
 	return http.Header{"Cookie": {consoleCookie + "=" + secret.Text}, "Origin": {r.origin()}}, secret.Sum
 }
 
 func (r *rig) origin() string { return strings.TrimSuffix(r.url, wire.ChannelPath) }
 
-var operator = view.Viewer{User: 1, Nodes: view.ScopeAll, Pools: view.ScopeAll, Jobs: view.ScopeAll}
+var operator = view.Viewer{Nodes: &record.Scope{}, Pools: &record.Scope{}, Jobs: &record.Scope{}, Alarms: &record.Scope{}}
 
 // browser is the other end of a console; it holds what a page would.
 type browser struct {
@@ -307,7 +308,7 @@ func TestAttack_A65_TheSocketChangesNothing(t *testing.T) {
 		}
 	}
 	b := r.open(header)
-	r.gateway.EndUser(operator.User) // the rights have changed
+	r.gateway.EndUser(1) // the rights have changed
 	if code := b.closed(); code != wire.CloseRevoked {
 		t.Errorf("after a change of rights: %s", code)
 	}

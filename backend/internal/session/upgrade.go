@@ -14,6 +14,7 @@ import (
 
 // ConsoleUser is who a console belongs to, with the rights of this moment.
 type ConsoleUser struct {
+	User int64
 	view.Viewer
 	Session [32]byte // the SHA-256 of the console session's secret
 	Name    string

@@ -10,6 +10,7 @@
 // consoles the view wakes once a minute, for the history of pools.
 //
 // Files: row.go and jobrow.go what a row says; state.go what the view knows of
-// the fleet, history.go of how its pools were, job.go of jobs; feed.go one topic as it is seen by some; topic.go
-// which topics there are and who sees which rows; view.go the loop.
+// the fleet, history.go of how its pools were, job.go of jobs; feed.go one topic
+// as it is seen by some; topic.go which topics there are, scope.go who sees which
+// rows; view.go the loop.
 package view

@@ -8,6 +8,7 @@ import (
 
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
 	"rockpool/shared/ids"
 	"rockpool/shared/wire"
 )
@@ -22,6 +23,7 @@ type Subscriber interface {
 // feed is one topic as all who have its key see it.
 type feed struct {
 	key    key
+	scope  record.Scope // that the key stands for
 	rev    int64
 	ids    map[string]struct{} // of the rows that were sent
 	dirty  map[string]struct{} // to be sent, at the feed's next quarter of a second
@@ -34,9 +36,9 @@ type feed struct {
 	subs   map[Subscriber]struct{}
 }
 
-func newFeed(k key) *feed {
+func newFeed(k key, scope record.Scope) *feed {
 	return &feed{
-		key: k, rev: 1, ids: map[string]struct{}{}, dirty: map[string]struct{}{},
+		key: k, scope: scope, rev: 1, ids: map[string]struct{}{}, dirty: map[string]struct{}{},
 		ready: make(chan struct{}), subs: map[Subscriber]struct{}{},
 	}
 }
@@ -70,16 +72,24 @@ func (f *feed) markNodes(list []changed) {
 	}
 }
 
-// markSums marks pools whose sums changed. A user sees other pools when nodes
+// markSums marks pools whose sums changed. An owner sees other pools when nodes
 // were moved: then all are looked at.
 func (f *feed) markSums(news *news, all []string) {
-	moved := f.key.owner != 0 && slices.ContainsFunc(news.nodes, func(c changed) bool { return c.urgent })
 	switch {
-	case moved:
+	case f.scope.Owner != nil && news.moved():
 		f.markAll(all)
 	case f.key.topic == wire.TopicPools:
 		f.markAll(news.pools)
 	case len(news.pools) > 0 || news.waits:
+		f.markAll(all)
+	}
+}
+
+// markAlarms marks alarms that came, changed or went. Within a scope they come and
+// go with the nodes too.
+func (f *feed) markAlarms(news *news, all []string) {
+	f.mark(news.alarms)
+	if !f.scope.All() && news.moved() {
 		f.markAll(all)
 	}
 }
@@ -120,7 +130,7 @@ func (r *rows) slice(from, to int) rows {
 
 // collect makes the rows of those ids that the feed has; the others are gone.
 func (v *View) collect(f *feed, wanted []string) (all rows, gone []string) {
-	l := look{now: v.cfg.Now(), at: v.cfg.Source.Now(), sees: v.state.poolsSeenBy(f.key.owner)}
+	l := look{now: v.cfg.Now(), at: v.cfg.Source.Now(), sees: v.state.poolsSeen(f.scope)}
 	for _, id := range wanted {
 		if !v.row(&all, f, id, &l) {
 			gone = append(gone, id)
@@ -140,7 +150,7 @@ type look struct {
 func (v *View) row(all *rows, f *feed, id string, l *look) bool {
 	switch {
 	case f.key.topic == wire.TopicFleet:
-		all.fleet = append(all.fleet, fleetRow(v.state.pools, l.sees, v.state.waitsSeenBy(&f.key)))
+		all.fleet = append(all.fleet, fleetRow(v.state.pools, l.sees, v.state.waitsSeen(f.scope)))
 		return true
 	case f.key.topic == wire.TopicPools:
 		return v.poolRow(all, id, l)
@@ -163,7 +173,7 @@ func (v *View) poolRow(all *rows, id string, l *look) bool {
 
 func (v *View) alarmRow(all *rows, f *feed, id string, l *look) bool {
 	a, there := v.state.alarms[id]
-	if !there || !v.state.seesAlarm(&f.key, &a) {
+	if !there || !v.state.seesAlarm(f.scope, &a) {
 		return false
 	}
 	all.alarms = append(all.alarms, alarmRow(&a, l.at))
@@ -186,7 +196,7 @@ func (f *feed) jobRow(all *rows, id string) bool {
 
 func (v *View) nodeRow(all *rows, f *feed, id string, l *look) bool {
 	n := v.state.nodes[id]
-	if n == nil || !f.key.sees(n.view.Record.Owner) || !f.key.passes(n) {
+	if n == nil || !f.scope.Sees(n.view.Record.Owner, n.view.Record.Pool) || !f.key.passes(n) {
 		return false
 	}
 	row := NodeOf(&n.view, v.state.kept[id], l.now, l.at)

@@ -35,7 +35,7 @@ func (v *View) refreshJobs(ctx context.Context, gather, decide bool) {
 			f.early = append(f.early, news...)
 		default:
 			for i := range news {
-				f.mark(f.jobs.take(&news[i], f.key.sees, v.cfg.Source.WallAt))
+				f.mark(f.jobs.take(&news[i], v.cfg.Source.WallAt))
 			}
 		}
 	}
@@ -45,6 +45,9 @@ func (v *View) refreshJobs(ctx context.Context, gather, decide bool) {
 		if views, err := v.cfg.Source.JobStates(ctx, open); err == nil {
 			v.takeLive(views, false)
 		}
+	}
+	if decide {
+		v.fetch(ctx)
 	}
 	if decide && len(single) > 0 {
 		if views, err := v.cfg.Source.LiveJobs(ctx, single); err == nil {
@@ -79,6 +82,34 @@ func (v *View) takeLive(views map[ids.JobID]core.JobView, decided bool) {
 	}
 }
 
+// fetch reads the topics anew into whose scope a job came: once a second at most.
+func (v *View) fetch(ctx context.Context) {
+	v.mu.Lock()
+	var feeds []*feed
+	for _, f := range v.feeds {
+		if f.jobs != nil && f.jobs.lacks {
+			f.jobs.lacks = false // what comes from now on counts anew
+			feeds = append(feeds, f)
+		}
+	}
+	v.mu.Unlock()
+	for _, f := range feeds {
+		if set, err := v.readJobs(ctx, f); err == nil {
+			v.mu.Lock()
+			f.replace(set)
+			v.mu.Unlock()
+		}
+	}
+}
+
+// replace puts other jobs into the place of those that the feed had.
+func (f *feed) replace(set *jobs) {
+	f.markAll(f.jobs.ids())
+	f.jobs = set
+	f.markAll(set.ids())
+	f.urgent = true
+}
+
 // reread reads the jobs anew after memory was loaded anew: steps whose commit was
 // not known of were never told.
 func (v *View) reread(ctx context.Context) {
@@ -93,15 +124,12 @@ func (v *View) reread(ctx context.Context) {
 	}
 	v.mu.Unlock()
 	for _, f := range feeds {
-		set, err := v.readJobs(ctx, &f.key)
+		set, err := v.readJobs(ctx, f)
 		v.mu.Lock()
 		if err != nil {
 			v.reload = true
 		} else {
-			f.markAll(f.jobs.ids())
-			f.jobs = set
-			f.markAll(set.ids())
-			f.urgent = true
+			f.replace(set)
 		}
 		v.mu.Unlock()
 	}

@@ -41,6 +41,11 @@ type news struct {
 	waits  bool
 }
 
+// moved reports that a node's lease, pool or holds became others.
+func (n *news) moved() bool {
+	return slices.ContainsFunc(n.nodes, func(c changed) bool { return c.urgent })
+}
+
 // take brings the state up to an answer of the loop and says what changed.
 func (s *state) take(c *core.Changes) (n news) {
 	s.rev = c.Rev
@@ -144,37 +149,4 @@ func urgentPart(v *core.NodeView) string {
 		b.WriteString("\x00" + strconv.FormatInt(int64(max(h.Until, h.Deadline)), 36))
 	}
 	return b.String()
-}
-
-// seesAlarm reports an alarm that the key shows: a user those of their own pool and
-// of their nodes.
-func (s *state) seesAlarm(k *key, a *fleet.Alarm) bool {
-	if k.owner == 0 || a.Pool == fleet.OwnerPool(k.owner) {
-		return true
-	}
-	n := s.nodes[a.Node]
-	return n != nil && k.sees(n.view.Record.Owner)
-}
-
-// waitsSeenBy are the queue times: of the whole fleet, for those who see all of it.
-func (s *state) waitsSeenBy(k *key) core.Waits {
-	if k.owner != 0 {
-		return core.Waits{}
-	}
-	return s.waits
-}
-
-// poolsSeenBy tells which pools a user sees: their own, the shared one, and those
-// that their nodes are in. Owner 0 sees all.
-func (s *state) poolsSeenBy(owner int64) func(pool string) bool {
-	if owner == 0 {
-		return func(string) bool { return true }
-	}
-	mine := map[string]bool{fleet.OwnerPool(owner): true, fleet.PoolDefault: true}
-	for _, n := range s.nodes {
-		if n.view.Record.Owner == owner {
-			mine[n.view.Record.Pool] = true
-		}
-	}
-	return func(pool string) bool { return mine[pool] }
 }

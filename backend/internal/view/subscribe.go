@@ -20,12 +20,12 @@ type Subscription struct {
 // Subscribe gives all rows of a topic that the viewer may see; from then on the
 // subscriber gets deltas. Errors: bad_request, forbidden, not_found, unavailable.
 func (v *View) Subscribe(ctx context.Context, who *Viewer, topic string, filter wire.Filter, to Subscriber) (*Subscription, *Snapshot, error) {
-	k, err := keyOf(who, topic, filter)
+	k, scope, err := keyOf(who, topic, filter)
 	if err != nil {
 		return nil, nil, err
 	}
 	v.refresh(ctx, k.ofPools() || k.ofAlarms())
-	f, first := v.join(k)
+	f, first := v.join(k, scope)
 	s := &Subscription{view: v, feed: f, to: to}
 	if first {
 		v.load(ctx, f)
@@ -49,12 +49,12 @@ func (v *View) Subscribe(ctx context.Context, who *Viewer, topic string, filter 
 }
 
 // join finds or makes the feed; first: the caller loads it.
-func (v *View) join(k key) (f *feed, first bool) {
+func (v *View) join(k key, scope record.Scope) (f *feed, first bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	f = v.feeds[k]
 	if f == nil {
-		f, first = newFeed(k), true
+		f, first = newFeed(k, scope), true
 		v.feeds[k] = f
 		if k.ofJobs() {
 			v.cfg.Source.WatchJobs(true)
@@ -69,7 +69,7 @@ func (v *View) load(ctx context.Context, f *feed) {
 	var set *jobs
 	var err error
 	if f.key.ofJobs() {
-		set, err = v.readJobs(ctx, &f.key)
+		set, err = v.readJobs(ctx, f)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -83,28 +83,24 @@ func (v *View) load(ctx context.Context, f *feed) {
 	f.jobs = set
 	if set != nil {
 		for i := range f.early {
-			set.take(&f.early[i], f.key.sees, v.cfg.Source.WallAt)
+			set.take(&f.early[i], v.cfg.Source.WallAt)
 		}
 	}
 	f.early = nil
 	close(f.ready)
 }
 
-func (v *View) readJobs(ctx context.Context, k *key) (*jobs, error) {
-	var scope record.Scope
-	if k.owner != 0 {
-		scope.Owner = &k.owner
-	}
-	only := k.job()
+func (v *View) readJobs(ctx context.Context, f *feed) (*jobs, error) {
+	only := f.key.job()
 	if only.IsZero() {
-		rows, err := v.cfg.Store.Jobs(ctx, record.JobFilter{Scope: scope}, record.Page{Limit: newestJobs})
-		return newJobs(only, rows), err
+		rows, err := v.cfg.Store.Jobs(ctx, record.JobFilter{Scope: f.scope}, record.Page{Limit: newestJobs})
+		return newJobs(only, f.scope, rows), err
 	}
-	row, err := v.cfg.Store.Job(ctx, only, scope)
+	row, err := v.cfg.Store.Job(ctx, only, f.scope)
 	if err != nil {
 		return nil, err
 	}
-	return newJobs(only, []record.Job{row}), nil
+	return newJobs(only, f.scope, []record.Job{row}), nil
 }
 
 // begin makes the snapshot; what was marked goes to the others first, so that it

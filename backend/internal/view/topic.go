@@ -9,53 +9,11 @@ import (
 	"rockpool/shared/wire"
 )
 
-// Scope says on whose objects somebody may look.
-type Scope uint8
-
-// None: on none, own: on those of the user, all: on everybody's.
-const (
-	ScopeNone Scope = iota
-	ScopeOwn
-	ScopeAll
-)
-
-// Viewer is who looks, with the rights of this moment.
-type Viewer struct {
-	User  int64
-	Nodes Scope
-	Pools Scope
-	Jobs  Scope
-}
-
 // key names a topic as it is seen: who has the same key sees the same rows.
 type key struct {
 	topic  string
 	filter wire.Filter
-	owner  int64 // 0: everybody's
-}
-
-// keyOf is the key under which the viewer sees the topic. Errors: bad_request,
-// forbidden.
-func keyOf(who *Viewer, topic string, filter wire.Filter) (key, error) {
-	scope := who.scope(topic)
-	k := key{topic: topic, filter: filter}
-	switch scope {
-	case ScopeNone:
-		return k, fleet.Errorf(fleet.CodeForbidden, "you may not see "+topic)
-	case ScopeOwn:
-		k.owner = who.User
-	}
-	return k, nil
-}
-
-func (w *Viewer) scope(topic string) Scope {
-	switch {
-	case topic == wire.TopicFleet, topic == wire.TopicPools:
-		return w.Pools
-	case topic == wire.TopicJobs, strings.HasPrefix(topic, wire.TopicJob):
-		return w.Jobs
-	}
-	return w.Nodes
+	scope  string // of rights, spelled out; empty: everything
 }
 
 // node is the id of a topic that is one node's, else empty.
@@ -85,9 +43,6 @@ func suffix(topic, prefix string) string {
 	}
 	return id
 }
-
-// sees reports whether an object of that owner is among the rows.
-func (k *key) sees(owner int64) bool { return k.owner == 0 || owner == k.owner }
 
 // passes reports whether the filter lets the node through.
 func (k *key) passes(n *nodeState) bool {

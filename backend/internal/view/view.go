@@ -161,7 +161,7 @@ func (v *View) refresh(ctx context.Context, pools bool) {
 		case f.key.ofPools():
 			f.markSums(&news, v.allIDs(f))
 		case f.key.ofAlarms():
-			f.mark(news.alarms)
+			f.markAlarms(&news, v.allIDs(f))
 		default:
 			f.markNodes(news.nodes)
 		}

@@ -144,9 +144,13 @@ func (d *desk) seen() []wire.Delta {
 }
 
 var (
-	everybody = Viewer{User: 1, Nodes: ScopeAll, Pools: ScopeAll, Jobs: ScopeAll}
-	ann       = Viewer{User: 7, Nodes: ScopeOwn, Pools: ScopeOwn, Jobs: ScopeOwn}
+	everybody = seeing(record.Scope{})
+	annID     = int64(7)
+	ann       = seeing(record.Scope{Owner: &annID})
 )
+
+// seeing is who sees that much of everything.
+func seeing(s record.Scope) Viewer { return Viewer{Nodes: &s, Pools: &s, Jobs: &s, Alarms: &s} }
 
 // bubble runs a test with a view over a stage, in a time of its own.
 func bubble(t *testing.T, test func(t *testing.T, stage *viewtest.Stage, v *View)) {
@@ -241,7 +245,7 @@ func TestView_SnapshotComesInPartsAndDeltasFollow(t *testing.T) {
 		if parts < 3 || len(d.nodes) != many {
 			t.Errorf("%d rows in %d parts", len(d.nodes), parts)
 		}
-		other, _ := e.subscribe(v, Viewer{User: 2, Nodes: ScopeAll}, wire.TopicNodes, wire.Filter{})
+		other, _ := e.subscribe(v, Viewer{Nodes: &record.Scope{}}, wire.TopicNodes, wire.Filter{})
 		defer other.End()
 		for i := range nodes {
 			stage.Change(nodes[i].Record.ID, func(n *core.NodeView) { n.Spooled = int64(i) })
@@ -298,7 +302,7 @@ func TestView_UsersSeeTheirOwn(t *testing.T) {
 				t.Errorf("%s: %v", topic, err)
 			}
 		}
-		_, _, err := v.Subscribe(t.Context(), &Viewer{User: 9}, wire.TopicNodes, wire.Filter{}, d)
+		_, _, err := v.Subscribe(t.Context(), &Viewer{}, wire.TopicNodes, wire.Filter{}, d)
 		if known, ok := err.(*fleet.Error); !ok || known.Code != fleet.CodeForbidden {
 			t.Errorf("without a right: %v", err)
 		}
