@@ -136,6 +136,18 @@ type Pool struct {
 	Sharing   *Sharing   `json:"sharing,omitempty"`
 }
 
+// PoolPoint is what a pool's slots were at one moment: used, free on nodes that get
+// no new work, and all of them, with how many jobs waited. GET /v1/pools/{id}/history
+// gives a point a minute of the last six hours, the oldest first; it begins with
+// the server's start.
+type PoolPoint struct {
+	At       Time  `json:"at"`
+	Used     int64 `json:"used"`
+	OutOfUse int64 `json:"outOfUse"`
+	Total    int64 `json:"total"`
+	Queued   int64 `json:"queued"`
+}
+
 // Thresholds of a pool: past one an alarm is raised.
 type Thresholds struct {
 	QueueWait   Duration `json:"queueWait"`

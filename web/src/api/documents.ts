@@ -264,6 +264,15 @@ export interface Pool {
   sharing?: Sharing;
 }
 
+/** PoolPoint is what a pool's slots were at one moment: used, free on nodes that get no new work, and all of them, with how many jobs waited. GET /v1/pools/{id}/history gives a point a minute of the last six hours, the oldest first; it begins with the server's start. */
+export interface PoolPoint {
+  at: string;
+  used: number;
+  outOfUse: number;
+  total: number;
+  queued: number;
+}
+
 /** Thresholds of a pool: past one an alarm is raised. */
 export interface Thresholds {
   queueWait: string;
