@@ -38,7 +38,7 @@ func (d *Dispatch) sessionCommitted(now fleet.Time, s *SessionWrite, refused []R
 	if n == nil || s.Left || slices.ContainsFunc(refused, func(r Refusal) bool { return r.Job.IsZero() && r.Node == s.Node }) {
 		return
 	}
-	n.reported(s.Epoch, s.Report)
+	n.reported(now, s.Epoch, s.Report)
 	if n.speaks(s.Epoch) && n.pending != nil {
 		d.opened(now, n, out)
 		return

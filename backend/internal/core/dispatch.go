@@ -41,6 +41,8 @@ type Dispatch struct {
 	pools   map[string]*fleet.Pool
 	poolIDs []string // of pools, sorted
 	apps    map[string]*fleet.App
+	appIDs  []string         // of apps, sorted
+	bound   map[string]int32 // bindings that name the pool
 	nodes   map[string]*node
 	jobs    map[ids.JobID]*job // open ones, and ended ones until that is committed
 	order   []*node            // by id
@@ -77,6 +79,7 @@ func (d *Dispatch) clear() {
 	d.pools, d.apps = map[string]*fleet.Pool{}, map[string]*fleet.App{}
 	d.nodes, d.jobs = map[string]*node{}, map[ids.JobID]*job{}
 	d.poolIDs, d.order, d.owners = nil, nil, map[int64]int32{}
+	d.appIDs, d.bound = nil, map[string]int32{}
 	d.index, d.queue = schedule.NewIndex(), schedule.NewQueue()
 	d.routes = map[routeKey]*route{}
 	d.freed, d.woken = nil, nil
@@ -156,12 +159,14 @@ func (d *Dispatch) PutPool(now fleet.Time, p fleet.Pool, out *Effects) {
 	d.settle(now, out)
 }
 
-// RemovePool forgets a pool that no node and no binding refers to.
+// RemovePool forgets a pool that no node and no binding refers to. A canary job
+// that still waits for it waits for a pool without nodes.
 func (d *Dispatch) RemovePool(id string) {
 	d.rev++
 	delete(d.pools, id)
 	d.poolIDs = slices.DeleteFunc(d.poolIDs, func(other string) bool { return other == id })
-	d.index.Pool(id).State = fleet.PoolActive
+	d.index.Drop(id)
+	clear(d.routes)
 }
 
 func (d *Dispatch) setPool(p fleet.Pool) {
@@ -175,7 +180,33 @@ func (d *Dispatch) setPool(p fleet.Pool) {
 // PutApp tells of a new or changed app or its bindings, after the store has it.
 func (d *Dispatch) PutApp(now fleet.Time, a fleet.App, out *Effects) {
 	d.rev++
-	d.apps[a.ID] = &a
+	d.setApp(&a)
 	d.reroute(func(spec *fleet.JobSpec) bool { return spec.App == a.ID })
 	d.settle(now, out)
 }
+
+func (d *Dispatch) setApp(a *fleet.App) {
+	if before := d.apps[a.ID]; before != nil {
+		d.countBound(before, -1)
+	} else {
+		at, _ := slices.BinarySearch(d.appIDs, a.ID)
+		d.appIDs = slices.Insert(d.appIDs, at, a.ID)
+	}
+	d.apps[a.ID] = a
+	d.countBound(a, 1)
+}
+
+// countBound keeps count of the bindings that name a pool.
+func (d *Dispatch) countBound(a *fleet.App, by int32) {
+	for i := range a.Bindings {
+		for _, id := range a.Bindings[i].Pools {
+			if d.bound[id] += by; d.bound[id] == 0 {
+				delete(d.bound, id)
+			}
+		}
+	}
+}
+
+// canary reports a pool that work comes to by its name alone: a named one that
+// no binding refers to.
+func (d *Dispatch) canary(p *fleet.Pool) bool { return p.Kind == fleet.KindNamed && d.bound[p.ID] == 0 }

@@ -409,7 +409,9 @@ func TestViews_ShowWhatIs(t *testing.T) {
 		t.Fatalf("explained: %+v", e)
 	}
 	before := w.d.Rev()
-	dec := w.d.Preview(w.now, "a1", "edge", waits)
+	other := *waits
+	other.Role = "edge"
+	dec := w.d.Preview(w.now, &other).Decision
 	if dec.Outcome != fleet.OutcomeWaiting || dec.Pools[0].Rejected[fleet.WrongRole] != 2 || w.d.Rev() != before {
 		t.Fatalf("preview: %+v", dec)
 	}

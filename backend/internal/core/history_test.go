@@ -327,6 +327,10 @@ func (w *world) submitAny() {
 	if w.pick("exhausted", 4) == 0 {
 		spec.WhenExhausted = fleet.WhenExhaustedFail
 	}
+	spec.Role = worldRoles[w.pick("role", len(worldRoles))]
+	if w.pick("canary", 8) == 0 {
+		spec.Pool = "canary"
+	}
 	key := ""
 	if w.pick("key", 4) == 0 {
 		key = fmt.Sprint("key-", w.pick("which", 3))
@@ -399,6 +403,12 @@ func (w *world) heal() {
 		w.store.pools[i].State = fleet.PoolActive
 		w.d.PutPool(w.now, w.store.pools[i], w.pending)
 		w.after()
+	}
+	for _, spec := range w.jobs {
+		if spec.Pool != "" { // nobody promises it a node
+			w.d.Cancel(w.now, spec.ID, "u:1", 1000, w.pending)
+			w.after()
+		}
 	}
 	for i := range w.store.apps {
 		a := &w.store.apps[i]

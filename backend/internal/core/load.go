@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/core/lease"
 )
@@ -31,7 +33,7 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 		d.setPool(snap.Pools[i])
 	}
 	for i := range snap.Apps {
-		d.apps[snap.Apps[i].ID] = &snap.Apps[i]
+		d.setApp(&snap.Apps[i])
 	}
 	for i := range snap.Nodes {
 		n := d.newNode(snap.Nodes[i])
@@ -45,6 +47,9 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 	}
 	for _, n := range d.order {
 		d.reindex(n)
+	}
+	if byID := func(a, b OpenJob) int { return a.Spec.ID.Compare(b.Spec.ID) }; !slices.IsSortedFunc(snap.Jobs, byID) {
+		slices.SortFunc(snap.Jobs, byID)
 	}
 	for i := range snap.Jobs {
 		d.restore(now, &snap.Jobs[i], beforeJobs[snap.Jobs[i].Spec.ID])

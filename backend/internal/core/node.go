@@ -26,11 +26,12 @@ type node struct {
 
 // live is what only the node's sessions tell: it outlives a Load.
 type live struct {
-	lease   lease.Lease
-	epoch   int64             // of the newest session
-	report  *fleet.NodeReport // of the newest committed hello; nil: none since this process began
-	open    bool              // that session's connection stands
-	pending *HelloEvent       // its hello, until the session is committed
+	lease     lease.Lease
+	epoch     int64             // of the newest session
+	report    *fleet.NodeReport // of the newest committed hello; nil: none since this process began
+	bootSince fleet.Time        // when this process first heard of its boot; 0: it had that boot before
+	open      bool              // that session's connection stands
+	pending   *HelloEvent       // its hello, until the session is committed
 
 	accepting     bool
 	acceptReason  string

@@ -9,11 +9,19 @@ import (
 )
 
 // routeKey tells apart the work that resolves alike. The owner counts only for
-// an app that nobody told of.
+// an app that nobody told of, and of a canary job nothing but the pool it names.
 type routeKey struct {
-	app   string
-	owner int64
-	role  string
+	app    string
+	owner  int64
+	role   string
+	canary string
+}
+
+func keyOf(spec *fleet.JobSpec) routeKey {
+	if spec.Pool != "" {
+		return routeKey{canary: spec.Pool}
+	}
+	return routeKey{app: spec.App, owner: spec.Owner, role: spec.Role}
 }
 
 // route is a resolution that is kept until something of it changes.
@@ -31,22 +39,41 @@ func (d *Dispatch) appOf(spec *fleet.JobSpec) fleet.App {
 	return fleet.App{ID: spec.App, Owner: spec.Owner}
 }
 
+// chainOf resolves the work as things are now.
+func (d *Dispatch) chainOf(spec *fleet.JobSpec) pool.Chain { return d.chainIf(spec, d.owners) }
+
+// chainIf resolves the work if users had so many nodes of their own.
+func (d *Dispatch) chainIf(spec *fleet.JobSpec, owners map[int64]int32) pool.Chain {
+	if spec.Pool != "" {
+		return pool.Canary(spec.Pool)
+	}
+	app := d.appOf(spec)
+	return pool.Resolve(&app, spec.Role, owners[app.Owner] > 0)
+}
+
+// routeOf gives the work's route and keeps it for the next that resolves alike.
 func (d *Dispatch) routeOf(spec *fleet.JobSpec) *route {
-	key := routeKey{spec.App, spec.Owner, spec.Role}
+	key := keyOf(spec)
 	r := d.routes[key]
 	if r == nil {
-		r = d.resolve(spec)
+		r = newRoute(d.chainOf(spec), d.index.Pool)
 		d.routes[key] = r
 	}
 	return r
 }
 
-func (d *Dispatch) resolve(spec *fleet.JobSpec) *route {
-	app := d.appOf(spec)
-	r := &route{chain: pool.Resolve(&app, spec.Role, d.owners[app.Owner] > 0)}
-	r.tries = r.chain.Tries()
+// quietRoute is routeOf for whoever only looks: it keeps nothing.
+func (d *Dispatch) quietRoute(spec *fleet.JobSpec) *route {
+	if r := d.routes[keyOf(spec)]; r != nil {
+		return r
+	}
+	return newRoute(d.chainOf(spec), d.index.Look)
+}
+
+func newRoute(chain pool.Chain, find func(id string) *schedule.Pool) *route {
+	r := &route{chain: chain, tries: chain.Tries()}
 	for _, id := range r.tries {
-		r.pools = append(r.pools, d.index.Pool(id))
+		r.pools = append(r.pools, find(id))
 	}
 	return r
 }

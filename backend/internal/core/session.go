@@ -42,9 +42,12 @@ func (d *Dispatch) opened(now fleet.Time, n *node, out *Effects) {
 }
 
 // reported takes over what a hello said, once the database has it.
-func (n *node) reported(epoch int64, r *fleet.NodeReport) {
+func (n *node) reported(now fleet.Time, epoch int64, r *fleet.NodeReport) {
 	if epoch < n.rec.Epoch {
 		return
+	}
+	if n.rec.BootID != r.BootID {
+		n.bootSince = now
 	}
 	n.rec.Epoch, n.rec.Left = epoch, false
 	n.rec.BootID, n.rec.Region, n.rec.Backend = r.BootID, r.Region, r.Backend

@@ -16,19 +16,18 @@ func (d *Dispatch) LiveJob(now fleet.Time, id ids.JobID) (JobView, bool) {
 	}
 	v := j.view()
 	if j.wait.Waiting() {
-		d.decide(now, d.routeOf(j.spec), &j.wait.Request, j.avoid)
+		d.decide(now, d.quietRoute(j.spec), &j.wait.Request, j.avoid)
 		v.Decision = d.kept()
 	}
 	return v, true
 }
 
 // Preview decides on work without an effect, by the very function that places.
-func (d *Dispatch) Preview(now fleet.Time, app, role string, spec *fleet.JobSpec) fleet.Decision {
-	asked := *spec
-	asked.App, asked.Role = app, role
-	request := schedule.RequestOf(&asked)
-	d.decide(now, d.resolve(&asked), &request, nil)
-	return *d.kept()
+func (d *Dispatch) Preview(now fleet.Time, spec *fleet.JobSpec) Candidates {
+	request := schedule.RequestOf(spec)
+	r := d.quietRoute(spec)
+	d.decide(now, r, &request, nil)
+	return Candidates{Decision: *d.kept(), Nodes: d.nodeReasons(r, &request, nil)}
 }
 
 // Explain shows an open job with all reasons of every node of its pools now.
@@ -38,19 +37,23 @@ func (d *Dispatch) Explain(now fleet.Time, id ids.JobID) (Explanation, bool) {
 		return Explanation{}, false
 	}
 	j := d.jobs[id]
-	r := d.routeOf(j.spec)
+	r := d.quietRoute(j.spec)
 	d.decide(now, r, &j.wait.Request, j.avoid)
-	e := Explanation{Job: v, Now: *d.kept()}
+	return Explanation{Job: v, Now: *d.kept(), Nodes: d.nodeReasons(r, &j.wait.Request, j.avoid)}, true
+}
+
+func (d *Dispatch) nodeReasons(r *route, request *schedule.Request, avoid []schedule.Exclusion) []NodeReasons {
+	var list []NodeReasons
 	for _, pool := range r.tries {
 		for _, n := range d.order {
 			if n.rec.Pool == pool {
-				e.Nodes = append(e.Nodes, NodeReasons{
-					Node: n.rec.ID, Pool: pool, Reasons: n.slot.Reasons(&j.wait.Request, j.avoid), FreeSlots: n.slot.FreeSlots(),
+				list = append(list, NodeReasons{
+					Node: n.rec.ID, Pool: pool, Reasons: n.slot.Reasons(request, avoid), FreeSlots: n.slot.FreeSlots(),
 				})
 			}
 		}
 	}
-	return e, true
+	return list
 }
 
 // LiveJobState is LiveJob without deciding anew about a waiting job.
@@ -112,7 +115,7 @@ func (d *Dispatch) poolViews() []PoolView {
 	known := slices.Clone(d.poolIDs)
 	sums := make(map[string]*PoolView, len(known))
 	for _, id := range known {
-		sums[id] = &PoolView{Pool: *d.pools[id]}
+		sums[id] = &PoolView{Pool: *d.pools[id], Canary: d.canary(d.pools[id])}
 	}
 	for _, n := range d.order {
 		id := n.rec.Pool
@@ -133,17 +136,24 @@ func (d *Dispatch) poolViews() []PoolView {
 
 func (n *node) view() NodeView {
 	v := NodeView{
-		Record: n.rec, Lease: n.lease.State, Since: n.lease.Since(), Past: n.lease.Past, LastSeen: n.lease.Heard, SessionOpen: n.open, Report: n.report,
+		Record: n.rec, Lease: n.lease.State, Since: n.lease.Since(), Past: n.lease.Past, LastSeen: n.lease.Heard, SessionOpen: n.open,
+		Report: n.report, BootSince: n.bootSince,
 		Accepting: n.accepting, AcceptReason: n.acceptReason, Healthy: n.healthy, HealthReasons: n.healthReasons,
 		Reasons: n.slot.Blocks().List(), Reserved: n.slot.Reserved(), Free: n.slot.Free(),
 		Spooled: n.spooled, LoadMilli: n.loadMilli, MemoryMiB: n.memoryMiB,
 	}
-	v.Running = make([]Running, 0, len(n.jobs))
-	for _, j := range n.jobs {
-		v.Running = append(v.Running, Running{Job: j.spec.ID, Attempt: j.row.Attempt, Phase: j.phase(), Percent: j.percent})
-	}
-	slices.SortFunc(v.Running, func(a, b Running) int { return a.Job.Compare(b.Job) })
+	v.Running = n.running()
 	return v
+}
+
+// running lists the attempts that the node holds, by job.
+func (n *node) running() []Running {
+	list := make([]Running, 0, len(n.jobs))
+	for _, j := range n.jobs {
+		list = append(list, Running{Job: j.spec.ID, Attempt: j.row.Attempt, Phase: j.phase(), Percent: j.percent})
+	}
+	slices.SortFunc(list, func(a, b Running) int { return a.Job.Compare(b.Job) })
+	return list
 }
 
 // phase says how far a held attempt is, in the words of the channel.

@@ -46,11 +46,19 @@ func newWorld(pick func(string, int) int, fail func(string, ...any)) *world {
 	return w
 }
 
+// worldRoles are two that are built in and one that a superadmin added.
+var worldRoles = []string{"worker", "edge", "probe"}
+
 // found sets the fleet up in the store and loads it.
 func (w *world) found(nodes int) {
 	s := w.store
-	for _, id := range []string{fleet.PoolDefault, fleet.PoolUnassigned, "pool-1", "pool-2", "pool-3", "canary"} {
-		s.pools = append(s.pools, fleet.Pool{ID: id, State: fleet.PoolActive})
+	s.pools = []fleet.Pool{
+		{ID: fleet.PoolDefault, Kind: fleet.KindDefault}, {ID: fleet.PoolUnassigned, Kind: fleet.KindUnassigned},
+		{ID: "pool-1", Kind: fleet.KindUser}, {ID: "pool-2", Kind: fleet.KindUser}, {ID: "pool-3", Kind: fleet.KindUser},
+		{ID: "canary", Kind: fleet.KindNamed},
+	}
+	for i := range s.pools {
+		s.pools[i].State = fleet.PoolActive
 	}
 	s.apps = []fleet.App{
 		{ID: "a1", Owner: 1}, {ID: "a2", Owner: 2}, {ID: "a0"},
@@ -59,7 +67,7 @@ func (w *world) found(nodes int) {
 	for i := range nodes {
 		pools := []string{"pool-1", "pool-1", "pool-2", fleet.PoolDefault}
 		rec := fleet.NodeRecord{
-			ID: fmt.Sprintf("n%02d", i), Owner: int64(i % 3), Pool: pools[i%len(pools)], Role: "worker", Version: 1,
+			ID: fmt.Sprintf("n%02d", i), Owner: int64(i % 3), Pool: pools[i%len(pools)], Role: worldRoles[i/2%len(worldRoles)], Version: 1,
 			Capacity: fleet.Vector{Slots: int64(1 + i%3)}, Runners: []string{"noop"},
 		}
 		s.nodes[rec.ID] = &modelNode{rec: rec}
@@ -353,6 +361,9 @@ func (w *world) reason(n *node, spec *fleet.JobSpec, avoid []schedule.Exclusion)
 
 // allowed lists the pools of design's resolution, once more and differently.
 func (w *world) allowed(spec *fleet.JobSpec) []string {
+	if spec.Pool != "" {
+		return []string{spec.Pool}
+	}
 	app := w.d.apps[spec.App]
 	for _, role := range []string{spec.Role, ""} {
 		for _, b := range app.Bindings {

@@ -26,6 +26,10 @@ func (d *Decision) Text(app string, owner, slots int64) string {
 		b.WriteString(").")
 		return b.String()
 	}
+	if d.Rule == RuleCanary {
+		b.WriteString(". A canary job goes nowhere else.")
+		return b.String()
+	}
 	b.WriteString(". Fallback to " + PoolDefault + " is ")
 	if d.FallbackOK {
 		b.WriteString("allowed")
@@ -42,6 +46,8 @@ func (d *Decision) poolText(b *strings.Builder, i int, app string, owner int64) 
 	switch {
 	case last && d.Fallback, last && i > 0 && d.FallbackOK && t.Pool == PoolDefault:
 		b.WriteString("fallback to " + t.Pool)
+	case d.Rule == RuleCanary:
+		b.WriteString(t.Pool + " (named by a canary job of " + app + ")")
 	case d.Rule == RuleOwnerPool:
 		b.WriteString(t.Pool + " (owner's pool of user " + strconv.FormatInt(owner, 10) + ")")
 	case d.Rule == RuleNoOwner:

@@ -4,6 +4,7 @@ package pool
 
 import (
 	"slices"
+	"strings"
 
 	"rockpool/backend/internal/core/fleet"
 )
@@ -29,6 +30,26 @@ func Resolve(app *fleet.App, role string, ownerHasNode bool) Chain {
 	return chain(fleet.RuleNoOwner, []string{fleet.PoolDefault}, false)
 }
 
+// Resolution is where an app's work of one role goes. The empty role stands for
+// every role that no other resolution of the app names.
+type Resolution struct {
+	Role string
+	Chain
+}
+
+// Resolutions lists what an app resolves to: its bindings by role, the one for
+// every other role first.
+func Resolutions(app *fleet.App, ownerHasNode bool) []Resolution {
+	all := []Resolution{{Chain: Resolve(app, "", ownerHasNode)}}
+	for i := range app.Bindings {
+		if role := app.Bindings[i].Role; role != "" {
+			all = append(all, Resolution{Role: role, Chain: Resolve(app, role, ownerHasNode)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Resolution) int { return strings.Compare(a.Role, b.Role) })
+	return slices.CompactFunc(all, func(a, b Resolution) bool { return a.Role == b.Role })
+}
+
 func bindingFor(bindings []fleet.Binding, role string) *fleet.Binding {
 	var every *fleet.Binding
 	for i := range bindings {
@@ -51,6 +72,10 @@ func chain(rule fleet.ResolutionRule, pools []string, fallback bool) Chain {
 	}
 	return c
 }
+
+// Canary is the chain of a canary job: the pool that a superadmin named, and
+// nothing else whatever the app resolves to.
+func Canary(id string) Chain { return chain(fleet.RuleCanary, []string{id}, false) }
 
 // Tries lists the pools in the order in which they are tried.
 func (c Chain) Tries() []string {

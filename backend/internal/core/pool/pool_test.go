@@ -64,3 +64,27 @@ func TestResolve_NeverLeavesWhatIsAllowed(t *testing.T) {
 		}
 	})
 }
+
+func TestCanary_GoesWhereItIsSentAndNowhereElse(t *testing.T) {
+	chain := Canary("canary")
+	if chain.Rule != fleet.RuleCanary || chain.Fallback || !slices.Equal(chain.Tries(), []string{"canary"}) {
+		t.Errorf("%+v", chain)
+	}
+	if chain := Canary(fleet.PoolUnassigned); len(chain.Tries()) != 0 {
+		t.Errorf("unassigned is resolved to: %+v", chain)
+	}
+}
+
+func TestResolutions_OneForEachRoleAndOneForTheRest(t *testing.T) {
+	app := fleet.App{ID: "a", Owner: 7, Bindings: []fleet.Binding{
+		{Role: "worker", Pools: []string{"w"}}, {Role: "edge", Pools: []string{"e"}, AllowFallback: true},
+	}}
+	got := Resolutions(&app, true)
+	if len(got) != 3 || got[0].Role != "" || got[0].Rule != fleet.RuleOwnerPool || got[1].Role != "edge" || !got[1].Fallback || got[2].Pools[0] != "w" {
+		t.Errorf("%+v", got)
+	}
+	app.Bindings = append(app.Bindings, fleet.Binding{Pools: []string{"rest"}})
+	if got := Resolutions(&app, true); len(got) != 3 || got[0].Rule != fleet.RuleBinding || got[0].Pools[0] != "rest" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -15,7 +15,7 @@ func NewIndex() *Index { return &Index{pools: map[string]*Pool{}} }
 // Pool is one pool's nodes. A pool that nobody put is active and empty.
 type Pool struct {
 	ID    string
-	State fleet.PoolState // changed through Index.SetPool
+	State fleet.PoolState
 
 	nodes  int32
 	groups []*group
@@ -33,14 +33,51 @@ func (p *Pool) closed() fleet.Reason {
 	return Admitted
 }
 
-// Pool gives the pool of that id; it is the same pointer for ever.
+// Pool gives the pool of that id; it is the same pointer until it is dropped.
 func (x *Index) Pool(id string) *Pool {
 	p := x.pools[id]
 	if p == nil {
-		p = &Pool{ID: id, State: fleet.PoolActive, byKey: map[string]*group{}}
+		p = newPool(id)
 		x.pools[id] = p
 	}
 	return p
+}
+
+// Look is Pool without keeping one that is not there.
+func (x *Index) Look(id string) *Pool {
+	if p := x.pools[id]; p != nil {
+		return p
+	}
+	return newPool(id)
+}
+
+func newPool(id string) *Pool {
+	return &Pool{ID: id, State: fleet.PoolActive, byKey: map[string]*group{}}
+}
+
+// Drop forgets a pool. One that still has nodes is only active again.
+func (x *Index) Drop(id string) {
+	if p := x.pools[id]; p != nil {
+		p.State = fleet.PoolActive
+		if p.nodes == 0 {
+			delete(x.pools, id)
+		}
+	}
+}
+
+// Usable counts the pool's nodes that may get new work of the role, busy ones
+// too. The empty role is any.
+func (p *Pool) Usable(role string) int32 {
+	var usable int32
+	if p.closed() != Admitted {
+		return 0
+	}
+	for _, g := range p.groups {
+		if role == "" || g.attrs.Role == role {
+			usable += g.eligible
+		}
+	}
+	return usable
 }
 
 // Put adds the node, or moves it to another pool or other attributes, and sets
