@@ -84,7 +84,7 @@ type UserStore interface {
 	CreateUser(ctx context.Context, actor record.Actor, user record.User, passwordHash string) (record.User, error)
 	User(ctx context.Context, id int64) (record.User, error)
 	Users(ctx context.Context, page record.Page) ([]record.User, error)
-	SetUserRoles(ctx context.Context, actor record.Actor, id int64, roles []string, reason string) (record.User, error)
+	SetUserRoles(ctx context.Context, actor record.Actor, id int64, roles []string, grants []record.Grant, reason string) (record.User, error)
 }
 
 // TokenStore reads and writes API tokens.

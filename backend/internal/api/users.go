@@ -87,7 +87,7 @@ func (a *API) setRoles(c *call, in *rest.RolesRequest) error {
 	if err := checkLine("reason", in.Reason, maxReason); err != nil {
 		return err
 	}
-	row, err := a.store.SetUserRoles(c.ctx(), c.actor(), id, in.Roles, in.Reason)
+	row, err := a.store.SetUserRoles(c.ctx(), c.actor(), id, in.Roles, nil, in.Reason)
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func (w *world) Users(_ context.Context, _ record.Page) (list []record.User, _ e
 	return list, nil
 }
 
-func (w *world) SetUserRoles(_ context.Context, actor record.Actor, id int64, roles []string, _ string) (record.User, error) {
+func (w *world) SetUserRoles(_ context.Context, actor record.Actor, id int64, roles []string, _ []record.Grant, _ string) (record.User, error) {
 	w.actors = append(w.actors, actor)
 	if id == root && !slices.Contains(roles, roleSuperadmin) {
 		return record.User{}, fleet.Errorf(fleet.CodeConflict, "the last superadmin stays one")

@@ -23,7 +23,7 @@ type Claim struct {
 // Registered is the record that a session works under.
 type Registered struct {
 	Node     fleet.NodeRecord
-	Capacity fleet.Vector // the claim, clamped to the license and to fleet.MaxSlots
+	Capacity fleet.Vector // the claim, clamped to the license, to what an operator allows and to fleet.MaxSlots
 	// IgnoredRole is a claimed role that the record did not have, or empty.
 	IgnoredRole string
 }
@@ -108,6 +108,9 @@ func (d *Desk) settle(ctx context.Context, node fleet.NodeRecord, claim Claim) (
 	most, err := d.slotsOf(ctx, node.License)
 	if err != nil {
 		return Registered{}, err
+	}
+	if node.MaxSlots > 0 {
+		most = min(most, node.MaxSlots)
 	}
 	r := Registered{Node: node, Capacity: claim.Capacity}
 	if r.Capacity.Slots > most {

@@ -54,8 +54,15 @@ type User struct {
 	ID        int64
 	Name      string
 	Roles     []string // fleet-wide: superadmin, operator, viewer, user
+	Grants    []Grant  // for single pools
 	Disabled  bool
 	CreatedAt time.Time
+}
+
+// Grant is a role (operator, viewer) for one pool.
+type Grant struct {
+	Role string
+	Pool string
 }
 
 // Token is an API token; its secret is shown once and stored as SHA-256.
@@ -67,6 +74,12 @@ type Token struct {
 	ExpiresAt *time.Time
 	CreatedAt time.Time
 	LastUsed  *time.Time
+}
+
+// Role is what a node is for: work names one.
+type Role struct {
+	Name    string
+	BuiltIn bool
 }
 
 // App is what work belongs to.

@@ -51,7 +51,7 @@ func TestLastSuperadminStays(t *testing.T) {
 	results := make([]error, 2)
 	for i, user := range []record.User{a, b} {
 		group.Go(func() error {
-			_, results[i] = db.SetUserRoles(ctx, storetest.Actor, user.ID, []string{"user"}, "test")
+			_, results[i] = db.SetUserRoles(ctx, storetest.Actor, user.ID, []string{"user"}, nil, "test")
 			return nil
 		})
 	}
@@ -65,12 +65,12 @@ func TestLastSuperadminStays(t *testing.T) {
 	}
 	_, err := db.DisableUser(ctx, storetest.Actor, last.ID, "test")
 	wantCode(t, err, fleet.CodeConflict)
-	_, err = db.SetUserRoles(ctx, storetest.Actor, last.ID, nil, "test")
+	_, err = db.SetUserRoles(ctx, storetest.Actor, last.ID, nil, nil, "test")
 	wantCode(t, err, fleet.CodeConflict)
 	if exists, err := db.SuperadminExists(ctx); err != nil || !exists {
 		t.Fatalf("a superadmin exists: %v, %v", exists, err)
 	}
-	if after, err := db.SetUserRoles(ctx, storetest.Actor, last.ID, []string{"superadmin", "user"}, "keep"); err != nil || len(after.Roles) != 2 {
+	if after, err := db.SetUserRoles(ctx, storetest.Actor, last.ID, []string{"superadmin", "user"}, nil, "keep"); err != nil || len(after.Roles) != 2 {
 		t.Fatalf("keeping the role: %+v, %v", after, err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
-	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/record"
 )
 
@@ -22,19 +21,6 @@ type appRow struct {
 
 func (r *appRow) record() record.App {
 	return record.App{ID: r.ID, Owner: orZero(r.Owner), CreatedAt: r.CreatedAt.UTC(), Version: r.Version}
-}
-
-type bindingRow struct {
-	bun.BaseModel `bun:"table:app_pool_bindings,alias:b"`
-
-	App           string   `bun:"app_id,pk"`
-	Role          string   `bun:"role,pk"`
-	Pools         []string `bun:"pool_ids,array"`
-	AllowFallback bool     `bun:"allow_fallback"`
-}
-
-func (r *bindingRow) binding() fleet.Binding {
-	return fleet.Binding{Role: r.Role, Pools: r.Pools, AllowFallback: r.AllowFallback}
 }
 
 // orZero reads a nullable id: 0 is nobody.
@@ -91,17 +77,4 @@ func (db *DB) Apps(ctx context.Context, owner *int64, page record.Page) ([]recor
 		apps[i] = rows[i].record()
 	}
 	return apps, nil
-}
-
-// Bindings lists an app's bindings by role; none: the owner's pool.
-func (db *DB) Bindings(ctx context.Context, app string) ([]fleet.Binding, error) {
-	var rows []bindingRow
-	if err := db.bun.NewSelect().Model(&rows).Where("b.app_id = ?", app).Order("b.role").Scan(ctx); err != nil {
-		return nil, problem("list bindings", err)
-	}
-	bindings := make([]fleet.Binding, len(rows))
-	for i := range rows {
-		bindings[i] = rows[i].binding()
-	}
-	return bindings, nil
 }

@@ -65,7 +65,7 @@ func TestAttack_A34_ConsoleSessionsEndWithWhatTheyStoodFor(t *testing.T) {
 		"signed out":   func(sum [32]byte) error { return db.EndConsoleSession(ctx, storetest.Actor, user.ID, sum) },
 		"new password": func([32]byte) error { return db.SetPassword(ctx, storetest.Actor, user.ID, someHash, "") },
 		"other roles": func([32]byte) error {
-			_, err := db.SetUserRoles(ctx, storetest.Actor, user.ID, []string{"viewer"}, "")
+			_, err := db.SetUserRoles(ctx, storetest.Actor, user.ID, []string{"viewer"}, nil, "")
 			return err
 		},
 		"disabled": func([32]byte) error {

@@ -120,7 +120,7 @@ func jobsQuery(f record.JobFilter, page record.Page) (*query, error) {
 	if !f.Scope.All() {
 		where = append(where, q.scoped(f.Scope, "owner_id", fmt.Sprintf(jobPool, "jobs")))
 	}
-	byApp := f.App != "" || f.Owner != nil && f.Pools == nil
+	byApp := f.App != "" || f.Owner != nil && len(f.Pools) == 0
 	switch {
 	case f.App != "":
 		where = append(where, "app_id = "+q.arg(f.App))

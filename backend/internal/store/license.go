@@ -40,7 +40,7 @@ func selectLicenses(db bun.IDB, rows any) *bun.SelectQuery {
 }
 
 // CreateLicense keeps a new license; of its code only the SHA-256. An empty id
-// is made up.
+// is made up. A role that is not there is unprocessable.
 func (db *DB) CreateLicense(ctx context.Context, actor record.Actor, license record.License, codeSum [32]byte) (record.License, error) {
 	if license.ID == "" {
 		id, err := newID()
@@ -54,6 +54,9 @@ func (db *DB) CreateLicense(ctx context.Context, actor record.Actor, license rec
 		CodeSum: codeSum[:], ExpiresAt: license.ExpiresAt,
 	}
 	err := db.inTx(ctx, "create a license", func(ctx context.Context, tx bun.Tx) error {
+		if err := checkRoles(ctx, tx, license.Roles...); err != nil {
+			return err
+		}
 		_, err := tx.NewInsert().Model(&row).ExcludeColumn("created_at", "revoked_at").Returning("created_at, expires_at").Exec(ctx)
 		if err != nil {
 			return err

@@ -39,7 +39,7 @@ func reportOf(r *fleet.NodeReport) report {
 
 // selectNodes reads whole nodes; scanNode knows its columns.
 const selectNodes = `
-	SELECT n.id, coalesce(n.owner_id, 0), coalesce(n.pool_id, 'default'), n.role, coalesce(n.license_id, ''),
+	SELECT n.id, coalesce(n.owner_id, 0), coalesce(n.pool_id, 'default'), n.role, coalesce(n.license_id, ''), coalesce(n.max_slots, 0),
 	       n.left_at IS NOT NULL, n.epoch, n.boot_id, n.version, n.slots, n.created_at, s.last_seen, r.report,
 	       CASE WHEN n.held THEN (SELECT json_agg(json_build_object('Kind', h.kind, 'Owner', h.owner, 'Actor', h.actor,
 	           'Reason', h.reason, 'Until', h.until, 'Deadline', h.deadline) ORDER BY h.kind, h.owner) FROM node_holds h WHERE h.node_id = n.id) END
@@ -48,7 +48,7 @@ const selectNodes = `
 func (db *DB) scanNode(row pgx.CollectableRow) (n record.Node, err error) {
 	var slots int64
 	var reported, holds []byte
-	err = row.Scan(&n.ID, &n.Owner, &n.Pool, &n.Role, &n.License, &n.Left, &n.Epoch, &n.BootID, &n.Version, &slots,
+	err = row.Scan(&n.ID, &n.Owner, &n.Pool, &n.Role, &n.License, &n.MaxSlots, &n.Left, &n.Epoch, &n.BootID, &n.Version, &slots,
 		&n.CreatedAt, &n.LastSeen, &reported, &holds)
 	if err != nil {
 		return n, err
@@ -141,39 +141,55 @@ func (db *DB) Nodes(ctx context.Context, scope record.Scope, page record.Page) (
 	return nodes, problem("list nodes", err)
 }
 
-// MoveNode puts a node into another pool, and says which it was in. ifVersion is
-// the version that the caller saw (nil: any); another one is
-// precondition_failed. From the commit on no assignment to the node holds that
-// was decided for the old pool.
-func (db *DB) MoveNode(ctx context.Context, actor record.Actor, node, pool, reason string, ifVersion *int64) (from string, moved fleet.NodeRecord, err error) {
-	err = db.inTx(ctx, "move node "+node, func(ctx context.Context, tx bun.Tx) error {
-		var version int64
-		err := tx.NewRaw("SELECT coalesce(pool_id, 'default'), version FROM nodes WHERE id = ? FOR NO KEY UPDATE", node).
-			Scan(ctx, &from, &version)
-		if err != nil {
-			return problem("node "+node, err)
-		}
-		if ifVersion != nil && *ifVersion != version {
-			return fleet.Errorf(fleet.CodePreconditionFail, "the node's record has version "+strconv.FormatInt(version, 10)+": read it again")
-		}
-		res, err := tx.NewRaw("SELECT 1 FROM pools WHERE id = ? FOR KEY SHARE", pool).Exec(ctx)
-		if err := oneRow(res, err, notFound("pool "+pool)); err != nil {
+// CreateNode makes the record of a node that an operator sets up by hand: its secret
+// is given as SHA-256. It starts in its owner's pool, without an owner in default.
+// MaxSlots bounds what it may bring; 0: nothing but the product does. Errors:
+// node_id_taken; unprocessable for a role or an owner that is not there.
+func (db *DB) CreateNode(ctx context.Context, actor record.Actor, node record.Node, secretSum [32]byte) (record.Node, error) {
+	node.Pool = fleet.PoolDefault
+	if node.Owner != 0 {
+		node.Pool = fleet.OwnerPool(node.Owner)
+	}
+	err := db.inTx(ctx, "create node "+node.ID, func(ctx context.Context, tx bun.Tx) error {
+		if err := checkRoles(ctx, tx, node.Role); err != nil {
 			return err
 		}
-		res, err = tx.NewRaw("UPDATE nodes SET pool_id = ?, version = version + 1 WHERE id = ?", pool, node).Exec(ctx)
-		if err := oneRow(res, err, notFound("node "+node)); err != nil {
+		nobody := fleet.Errorf(fleet.CodeUnprocessable, "there is no user "+strconv.FormatInt(node.Owner, 10))
+		if err := lockTarget(ctx, tx, node.Pool, nobody); err != nil {
 			return err
 		}
-		return audit(ctx, tx, actor, change{
-			action: "node_moved", object: "node:" + node, reason: reason,
-			before: map[string]any{"pool": from}, after: map[string]any{"pool": pool},
-		})
+		res, err := tx.NewRaw(`INSERT INTO nodes (id, owner_id, pool_id, role, secret_sum, max_slots) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			node.ID, orNull(node.Owner), node.Pool, node.Role, secretSum[:], orNull(node.MaxSlots)).Exec(ctx)
+		if err := oneRow(res, err, fleet.Errorf(fleet.CodeNodeIDTaken, "there is a node "+node.ID+": choose another id")); err != nil {
+			return err
+		}
+		return audit(ctx, tx, actor, change{action: "node_created", object: "node:" + node.ID, after: map[string]any{
+			"owner": node.Owner, "pool": node.Pool, "role": node.Role, "maxSlots": node.MaxSlots,
+		}})
 	})
 	if err != nil {
-		return "", fleet.NodeRecord{}, err
+		return record.Node{}, err
 	}
-	rec, err := db.Node(ctx, node)
-	return from, rec.NodeRecord, err
+	return db.Node(ctx, node.ID)
+}
+
+// LeaveNode takes a node out of the fleet: its seat is free, and it comes back only
+// by registering. A second time changes nothing.
+func (db *DB) LeaveNode(ctx context.Context, actor record.Actor, id, reason string) error {
+	return db.inTx(ctx, "let node "+id+" leave", func(ctx context.Context, tx bun.Tx) error {
+		pool, err := lockNode(ctx, tx, id, nil)
+		if err != nil {
+			return err
+		}
+		res, err := tx.NewRaw("UPDATE nodes SET left_at = now(), version = version + 1 WHERE id = ? AND left_at IS NULL", id).Exec(ctx)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		return audit(ctx, tx, actor, change{action: "node_left", object: "node:" + id, reason: reason, before: map[string]any{"pool": pool}})
+	})
 }
 
 // RevokeNode makes the node's secret good for nothing; the node has left, and its

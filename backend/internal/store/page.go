@@ -48,6 +48,15 @@ func (q *query) arg(v any) string {
 	return "$" + strconv.Itoa(len(q.args))
 }
 
+// checkVersion is precondition_failed when a record has another version than the
+// caller saw; ifVersion nil: any will do.
+func checkVersion(what string, version int64, ifVersion *int64) error {
+	if ifVersion != nil && *ifVersion != version {
+		return fleet.Errorf(fleet.CodePreconditionFail, "the "+what+"'s record has version "+strconv.FormatInt(version, 10)+": read it again")
+	}
+	return nil
+}
+
 // scoped is the condition that a row is within a scope that is not everything;
 // owner and pool are expressions of the row's.
 func (q *query) scoped(s record.Scope, owner, pool string) string {
@@ -55,7 +64,7 @@ func (q *query) scoped(s record.Scope, owner, pool string) string {
 	if s.Owner != nil {
 		either = append(either, owner+" = "+q.arg(*s.Owner))
 	}
-	if s.Pools != nil {
+	if len(s.Pools) > 0 || s.Owner == nil {
 		either = append(either, pool+" = ANY ("+q.arg(s.Pools)+")")
 	}
 	return "(" + strings.Join(either, " OR ") + ")"

@@ -81,11 +81,15 @@ func (db *DB) loadNodes(ctx context.Context, tx pgx.Tx) ([]fleet.NodeRecord, err
 	if err != nil {
 		return nil, err
 	}
+	return recordsOf(nodes), nil
+}
+
+func recordsOf(nodes []record.Node) []fleet.NodeRecord {
 	records := make([]fleet.NodeRecord, len(nodes))
 	for i := range nodes {
 		records[i] = nodes[i].NodeRecord
 	}
-	return records, nil
+	return records
 }
 
 func (db *DB) loadJobs(ctx context.Context, tx pgx.Tx) ([]core.OpenJob, error) {

@@ -95,7 +95,7 @@ func (db *DB) TokenBySum(ctx context.Context, sum [32]byte) (record.Token, recor
 
 const tokenBySumSQL = `
 	SELECT t.id, t.user_id, t.name, t.scopes, t.expires_at, t.created_at, t.last_used, u.id, u.name, u.disabled, u.created_at,
-	       ARRAY(SELECT r.role FROM user_roles r WHERE r.user_id = u.id AND r.pool_id = '*' ORDER BY r.role)
+	       ` + rolesOfUser + ", " + grantsOfUser + `
 	FROM tokens t JOIN users u ON u.id = t.user_id AND NOT u.disabled
 	WHERE t.sum = $1 AND (t.expires_at IS NULL OR t.expires_at > now())`
 
@@ -107,7 +107,9 @@ type bearer struct {
 
 func scanBearer(row pgx.CollectableRow) (b bearer, err error) {
 	t, u := &b.token, &b.user
-	err = row.Scan(&t.ID, &t.User, &t.Name, &t.Scopes, &t.ExpiresAt, &t.CreatedAt, &t.LastUsed, &u.ID, &u.Name, &u.Disabled, &u.CreatedAt, &u.Roles)
+	var grants []string
+	err = row.Scan(&t.ID, &t.User, &t.Name, &t.Scopes, &t.ExpiresAt, &t.CreatedAt, &t.LastUsed, &u.ID, &u.Name, &u.Disabled, &u.CreatedAt, &u.Roles, &grants)
+	u.Grants = readGrants(grants)
 	t.ExpiresAt, t.CreatedAt, t.LastUsed, u.CreatedAt = utc(t.ExpiresAt), t.CreatedAt.UTC(), utc(t.LastUsed), u.CreatedAt.UTC()
 	return b, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -13,8 +14,16 @@ import (
 	"rockpool/backend/internal/record"
 )
 
-// roleSuperadmin is the role of which at least one enabled user keeps hold.
-const roleSuperadmin = "superadmin"
+// Roles that have a meaning here: of the first at least one enabled user keeps
+// hold, the others may be granted for single pools.
+const (
+	roleSuperadmin = "superadmin"
+	roleOperator   = "operator"
+	roleViewer     = "viewer"
+)
+
+// everyPool is the pool of a grant for the whole fleet.
+const everyPool = "*"
 
 type userRow struct {
 	bun.BaseModel `bun:"table:users,alias:u"`
@@ -24,16 +33,32 @@ type userRow struct {
 	Disabled  bool      `bun:"disabled"`
 	CreatedAt time.Time `bun:"created_at,nullzero"`
 	Roles     []string  `bun:"roles,array,scanonly"`
+	Grants    []string  `bun:"grants,array,scanonly"`
 }
 
 func (r *userRow) record() record.User {
-	return record.User{ID: r.ID, Name: r.Name, Roles: r.Roles, Disabled: r.Disabled, CreatedAt: r.CreatedAt.UTC()}
+	return record.User{ID: r.ID, Name: r.Name, Roles: r.Roles, Grants: readGrants(r.Grants), Disabled: r.Disabled, CreatedAt: r.CreatedAt.UTC()}
 }
 
-// selectUsers has each user's fleet-wide roles, sorted.
+// rolesOfUser and grantsOfUser are of the row u: the fleet-wide roles, and those
+// for single pools, which readGrants reads.
+const (
+	rolesOfUser  = `ARRAY(SELECT r.role FROM user_roles AS r WHERE r.user_id = u.id AND r.pool_id = '*' ORDER BY r.role)`
+	grantsOfUser = `ARRAY(SELECT r.role || ' ' || r.pool_id FROM user_roles AS r WHERE r.user_id = u.id AND r.pool_id <> '*' ORDER BY r.role, r.pool_id)`
+)
+
+func readGrants(texts []string) []record.Grant {
+	grants := make([]record.Grant, len(texts))
+	for i, text := range texts {
+		grants[i].Role, grants[i].Pool, _ = strings.Cut(text, " ")
+	}
+	return grants
+}
+
+// selectUsers has each user's roles and grants, sorted.
 func selectUsers(db bun.IDB, rows any) *bun.SelectQuery {
-	return db.NewSelect().Model(rows).Column("u.id", "u.name", "u.disabled", "u.created_at").ColumnExpr(
-		`ARRAY(SELECT r.role FROM user_roles AS r WHERE r.user_id = u.id AND r.pool_id = '*' ORDER BY r.role) AS roles`)
+	return db.NewSelect().Model(rows).Column("u.id", "u.name", "u.disabled", "u.created_at").
+		ColumnExpr(rolesOfUser + " AS roles").ColumnExpr(grantsOfUser + " AS grants")
 }
 
 func userByID(ctx context.Context, db bun.IDB, id int64) (record.User, error) {
@@ -89,7 +114,7 @@ func createUser(ctx context.Context, tx bun.Tx, user record.User, passwordHash s
 	if _, err := tx.NewRaw("INSERT INTO pools (id, name, kind) VALUES (?, ?, 'user')", pool, pool).Exec(ctx); err != nil {
 		return record.User{}, fmt.Errorf("create %s: %w", pool, err)
 	}
-	if err := replaceRoles(ctx, tx, row.ID, user.Roles); err != nil {
+	if err := replaceRoles(ctx, tx, row.ID, user.Roles, user.Grants); err != nil {
 		return record.User{}, err
 	}
 	if passwordHash != "" {
@@ -100,24 +125,42 @@ func createUser(ctx context.Context, tx bun.Tx, user record.User, passwordHash s
 	return userByID(ctx, tx, row.ID)
 }
 
-func replaceRoles(ctx context.Context, tx bun.Tx, user int64, roles []string) error {
-	if _, err := tx.NewRaw("DELETE FROM user_roles WHERE user_id = ? AND pool_id = '*'", user).Exec(ctx); err != nil {
+// replaceRoles keeps the pools of grants from being deleted until the transaction
+// ends; one that is not there is unprocessable.
+func replaceRoles(ctx context.Context, tx bun.Tx, user int64, roles []string, grants []record.Grant) error {
+	pools := make([]string, len(grants))
+	for i, g := range grants {
+		if g.Role != roleOperator && g.Role != roleViewer {
+			return fleet.Errorf(fleet.CodeUnprocessable, "the role "+g.Role+" can't be granted for a single pool")
+		}
+		pools[i] = g.Pool
+	}
+	if err := checkPools(ctx, tx, pools); err != nil {
 		return err
 	}
-	for _, role := range slices.Compact(slices.Sorted(slices.Values(roles))) {
-		if _, err := tx.NewRaw("INSERT INTO user_roles (user_id, role) VALUES (?, ?)", user, role).Exec(ctx); err != nil {
-			return fmt.Errorf("role %s: %w", role, err)
+	if _, err := tx.NewRaw("DELETE FROM user_roles WHERE user_id = ?", user).Exec(ctx); err != nil {
+		return err
+	}
+	all := slices.Clone(grants)
+	for _, role := range roles {
+		all = append(all, record.Grant{Role: role, Pool: everyPool})
+	}
+	for _, g := range all {
+		_, err := tx.NewRaw("INSERT INTO user_roles (user_id, role, pool_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", user, g.Role, g.Pool).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("role %s: %w", g.Role, err)
 		}
 	}
 	return nil
 }
 
-// SetUserRoles replaces a user's fleet-wide roles, and ends the user's console
-// sessions: who has other rights signs in anew. Taking the role from the last
-// superadmin is a conflict.
-func (db *DB) SetUserRoles(ctx context.Context, actor record.Actor, id int64, roles []string, reason string) (record.User, error) {
+// SetUserRoles replaces a user's fleet-wide roles and grants for single pools, and
+// ends the user's console sessions: who has other rights signs in anew. Taking the
+// role from the last superadmin is a conflict, a grant for a pool that is not there
+// unprocessable.
+func (db *DB) SetUserRoles(ctx context.Context, actor record.Actor, id int64, roles []string, grants []record.Grant, reason string) (record.User, error) {
 	return db.changeUser(ctx, actor, id, "user_roles_set", reason, func(ctx context.Context, tx bun.Tx, _ record.User) (bool, error) {
-		return slices.Contains(roles, roleSuperadmin), replaceRoles(ctx, tx, id, roles)
+		return slices.Contains(roles, roleSuperadmin), replaceRoles(ctx, tx, id, roles, grants)
 	})
 }
 
@@ -182,9 +225,14 @@ func userObject(id int64) string { return "user:" + strconv.FormatInt(id, 10) }
 
 // userState is what an audit entry keeps of an account.
 func userState(u record.User) any {
+	var grants []string
+	for _, g := range u.Grants {
+		grants = append(grants, g.Role+" "+g.Pool)
+	}
 	return struct {
 		Name     string   `json:"name"`
 		Roles    []string `json:"roles"`
+		Grants   []string `json:"grants,omitempty"` // role and pool
 		Disabled bool     `json:"disabled"`
-	}{u.Name, u.Roles, u.Disabled}
+	}{u.Name, u.Roles, grants, u.Disabled}
 }

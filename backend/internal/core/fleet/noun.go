@@ -134,6 +134,7 @@ type NodeRecord struct {
 	Role     string
 	Region   string
 	License  string // the license it came with, or empty
+	MaxSlots int64  // that an operator lets it bring; 0: what its license does
 	Left     bool
 	Epoch    int64  // of its newest session
 	BootID   string // of the process that had that session
