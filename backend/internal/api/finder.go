@@ -44,7 +44,7 @@ func (f *finder) app(id string) (record.App, error) {
 		return app, nil
 	}
 	app, err := f.api.store.App(f.call.ctx(), id)
-	if isNotFound(err) || err == nil && !f.call.sees(app.Owner) {
+	if isNotFound(err) || err == nil && !f.call.owns(app.Owner) {
 		return app, fleet.Errorf(fleet.CodeNotFound, "there is no app "+id)
 	}
 	if err == nil {

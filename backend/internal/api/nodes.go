@@ -72,7 +72,7 @@ func (a *API) getNode(c *call) error {
 
 func (a *API) answerNode(c *call, id string) error {
 	row, err := a.store.Node(c.ctx(), id)
-	if isNotFound(err) || err == nil && !c.sees(row.Owner) {
+	if isNotFound(err) || err == nil && !c.sees(row.Owner, row.Pool) {
 		return notFound("node")
 	}
 	if err != nil {
@@ -116,12 +116,7 @@ func (a *API) moveNode(c *call, in *rest.MoveRequest) error {
 	if err := checkLine("reason", in.Reason, maxReason); err != nil {
 		return err
 	}
-	if ids.CheckName(in.Pool) != nil {
-		return badRequest("pool is missing or no name")
-	}
-	if _, err := a.store.Pool(c.ctx(), in.Pool); isNotFound(err) {
-		return unprocessable("there is no pool %s", in.Pool)
-	} else if err != nil {
+	if err := a.existingPool(c, in.Pool); err != nil {
 		return err
 	}
 	from, moved, err := a.store.MoveNode(c.ctx(), c.actor(), id, in.Pool, in.Reason, version)
