@@ -11,7 +11,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"rockpool/backend/internal/access"
 	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/rest"
 	"rockpool/shared/ids"
