@@ -34,7 +34,7 @@ const inside = createRoute({
 
 /** A text parameter of the address, or nothing. */
 function text<K extends string>(s: Record<string, unknown>, key: K): { [P in K]?: string } {
-  const value = s[key];
+  const value = typeof s[key] === "number" ? String(s[key]) : s[key]; // a bare number of the address is read as one
   return typeof value === "string" && value !== "" ? ({ [key]: value } as { [P in K]?: string }) : {};
 }
 
@@ -78,8 +78,24 @@ const job = createRoute({
   component: lazyRouteComponent(() => import("./routes/Job"), "Job"),
 });
 
+const pool = createRoute({
+  getParentRoute: () => inside,
+  path: "/pools/$id",
+  component: lazyRouteComponent(() => import("./routes/Pool"), "Pool"),
+});
+
+const alarms = createRoute({
+  getParentRoute: () => inside,
+  path: "/alarms",
+  validateSearch: (s: Record<string, unknown>): { id?: string; view?: "past" } => ({
+    ...text(s, "id"),
+    ...(s.view === "past" ? { view: "past" as const } : {}),
+  }),
+  component: lazyRouteComponent(() => import("./routes/Alarms"), "Alarms"),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([setup, signIn, inside.addChildren([fleet, nodes, node, jobs, job])]),
+  routeTree: root.addChildren([setup, signIn, inside.addChildren([fleet, pool, nodes, node, jobs, job, alarms])]),
   defaultPreload: "intent",
   defaultErrorComponent: RootFailure,
   scrollRestoration: false,

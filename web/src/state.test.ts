@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { states } from "./routes/pool";
 import { nodeState, outOfUse } from "./state";
 
-const hold = (kind: string) => [{ kind, owner: "operator", actor: "", reason: "" }];
+const hold = (kind: string) => [{ kind, owner: "operator", actor: "", reason: "", left_ms: -1 }];
 const node = { lease: "ready", holds: hold("cordon").slice(1), healthy: true, accepting: true, pool: "pool-1", slots_total: 4, slots_used: 1 };
 
 describe("one word", () => {
@@ -19,7 +19,7 @@ describe("one word", () => {
   });
 
   it("counts each node of a pool once", () => {
-    const parts = states({ ready: 9, suspect: 1, lost: 2, left: 0, new: 0, held: 3, unhealthy: 2 });
-    expect(parts.map((p) => `${p.n} ${p.state}`)).toEqual(["4 ready", "1 suspect", "3 held", "2 unhealthy", "2 lost"]);
+    const parts = states({ ready: 9, suspect: 1, lost: 2, left: 0, new: 0, draining: 2, cordoned: 0, quarantined: 0, auto_held: 1, unhealthy: 2 });
+    expect(parts.map((p) => `${p.n} ${p.state}`)).toEqual(["4 ready", "1 suspect", "2 draining", "1 held", "2 unhealthy", "2 lost"]);
   });
 });

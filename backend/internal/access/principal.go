@@ -31,31 +31,21 @@ type Principal struct {
 	Console enroll.Sum
 }
 
-// Grants are the subjects of the rules that speak for the principal, as its record
-// has them now.
-func (p *Principal) Grants() []Grant {
+// Subjects of the rules that speak for the principal, as its record has them now.
+func (p *Principal) Subjects() []string {
 	switch p.Kind {
 	case ByToken, ByConsole:
-		return grantsOf(&p.User)
+		subjects := make([]string, 0, len(p.User.Roles))
+		for _, role := range p.User.Roles {
+			if slices.Contains(Roles(), role) {
+				subjects = append(subjects, "role:"+role)
+			}
+		}
+		return subjects
 	case ByNodeSecret:
-		return []Grant{{Subject: SubjectNode, Pool: EveryPool}}
+		return []string{SubjectNode}
 	}
-	return Everybody()
-}
-
-func grantsOf(u *record.User) []Grant {
-	grants := make([]Grant, 0, len(u.Roles)+len(u.Grants))
-	for _, role := range u.Roles {
-		if slices.Contains(Roles(), role) {
-			grants = append(grants, Grant{Subject: "role:" + role, Pool: EveryPool})
-		}
-	}
-	for _, g := range u.Grants {
-		if slices.Contains(PoolRoles(), g.Role) && g.Pool != EveryPool {
-			grants = append(grants, Grant{Subject: "role:" + g.Role, Pool: g.Pool})
-		}
-	}
-	return grants
+	return []string{SubjectAnonymous}
 }
 
 // Subject is the principal's own name, for audit entries and logs.

@@ -1,4 +1,4 @@
-import type { Delta, Filter, FleetRow, JobRow, NodeRow, PoolRow, Snapshot } from "../wire/messages";
+import type { AlarmRow, Delta, Filter, FleetRow, JobRow, NodeRow, PoolRow, Snapshot } from "../wire/messages";
 
 /**
  * The rows of all subscribed topics, outside of React: a map per topic, one
@@ -14,11 +14,12 @@ export interface Topics {
   pools: PoolRow;
   nodes: NodeRow;
   jobs: JobRow;
+  alarms: AlarmRow;
   [node: `node/${string}`]: NodeRow;
   [job: `job/${string}`]: JobRow;
 }
-export type TopicName = "fleet" | "pools" | "nodes" | "jobs" | `node/${string}` | `job/${string}`;
-type AnyRow = Live<FleetRow | PoolRow | NodeRow | JobRow>;
+export type TopicName = "fleet" | "pools" | "nodes" | "jobs" | "alarms" | `node/${string}` | `job/${string}`;
+type AnyRow = Live<FleetRow | PoolRow | NodeRow | JobRow | AlarmRow>;
 
 /** What a page sees of a topic; a new object whenever something changed. */
 export interface View<Row> {
@@ -191,7 +192,7 @@ export class Store {
 
 function stamped(message: Snapshot | Delta): AnyRow[] {
   const received = Date.now();
-  const rows = [...message.fleet, ...message.pools, ...message.nodes, ...message.jobs];
+  const rows = [...message.fleet, ...message.pools, ...message.nodes, ...message.jobs, ...message.alarms];
   return rows.map((row) => Object.assign(row, { received }));
 }
 

@@ -130,7 +130,7 @@ function Card({ pool }: { pool: Live<PoolRow> }) {
     <li className={`${styles.card} ${aside ? styles.aside : ""}`} data-pool={pool.id}>
       <div className={styles.top}>
         <h2>
-          <Link to="/nodes" search={{ q: `pool:${pool.id}` }} className={styles.whole ?? ""}>
+          <Link to="/pools/$id" params={{ id: pool.id }} className={styles.whole ?? ""}>
             {pool.id}
           </Link>
         </h2>
@@ -243,7 +243,7 @@ function PoolTable({ pools }: { pools: Live<PoolRow>[] }) {
             {pools.map((p) => (
               <tr key={p.id} data-pool={p.id}>
                 <th scope="row">
-                  <Link to="/nodes" search={{ q: `pool:${p.id}` }}>
+                  <Link to="/pools/$id" params={{ id: p.id }}>
                     {p.id}
                   </Link>
                 </th>

@@ -74,7 +74,7 @@ function Note({ node }: { node: Row }) {
       <State of={nodeState(node)} strong />
       <span>
         in{" "}
-        <Link to="/nodes" search={{ q: `pool:${node.pool}` }}>
+        <Link to="/pools/$id" params={{ id: node.pool }}>
           {node.pool}
         </Link>
         {facts && `, ${facts}`}

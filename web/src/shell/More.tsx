@@ -5,6 +5,7 @@ import { nextTheme, setTheme, useTheme } from "../theme";
 import { Button } from "../ui/controls";
 import { Sheet } from "../ui/floating";
 import { Facts } from "../ui/Panel";
+import { type Place, placesFor } from "./places";
 import { openPalette, signOutNow, themeNames } from "./Shell";
 
 /** What has no room in the bottom bar of a phone. */
@@ -16,6 +17,10 @@ export function More({ onClose }: { onClose(): void }) {
   const search = () => {
     onClose();
     dispatchEvent(new Event(openPalette));
+  };
+  const go = (to: Place) => {
+    onClose();
+    void navigate({ to });
   };
   const add = () => {
     onClose();
@@ -37,6 +42,14 @@ export function More({ onClose }: { onClose(): void }) {
           Add node
         </Button>
       )}
+      {placesFor(session)
+        .slice(1)
+        .flatMap((g) => g.places)
+        .map((p) => (
+          <Button key={p.to} icon={p.icon} onPress={() => go(p.to)}>
+            {p.text}
+          </Button>
+        ))}
       <Button icon="sun" onPress={() => setTheme(nextTheme[theme])}>
         Theme: {themeNames[theme]}
       </Button>

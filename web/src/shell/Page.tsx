@@ -13,7 +13,7 @@ export interface PageProps {
   /** Behind the title. */
   note?: ReactNode;
   /** The list that this page is one of. */
-  above?: { to: "/nodes" | "/jobs"; text: string };
+  above?: { to: "/" | "/nodes" | "/jobs"; text: string };
   actions?: ReactNode;
   /** In the head of a phone, in the place of the search. */
   menu?: ReactNode;
@@ -81,10 +81,10 @@ function StaleBanner() {
   );
 }
 
-/** Two columns on a desk, one on a phone. */
-export function Columns({ main, side }: { main: ReactNode; side: ReactNode }) {
+/** Two columns on a desk, one on a phone; wide gives the side more room. */
+export function Columns({ main, side, wide }: { main: ReactNode; side: ReactNode; wide?: boolean }) {
   return (
-    <div className={styles.columns}>
+    <div className={`${styles.columns} ${wide ? styles.wide : ""}`}>
       <div className={styles.column}>{main}</div>
       <div className={styles.column}>{side}</div>
     </div>

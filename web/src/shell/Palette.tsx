@@ -4,10 +4,12 @@ import { useState } from "react";
 import { Dialog } from "react-aria-components/Dialog";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { useTopic } from "../live/live";
+import { useSession } from "../session";
 import { nodeState } from "../state";
 import { nextTheme, setTheme, useTheme } from "../theme";
 import { Glyph } from "../ui/Glyph";
 import styles from "./palette.module.css";
+import { placesFor } from "./places";
 import { signOutNow, themeNames } from "./Shell";
 
 const most = 8;
@@ -17,6 +19,7 @@ export function Palette({ onClose }: { onClose(): void }) {
   const [words, setWords] = useState("");
   const navigate = useNavigate();
   const theme = useTheme();
+  const session = useSession();
   const nodes = useTopic("nodes").rows;
   const pools = useTopic("pools").rows;
   const jobs = useTopic("jobs").rows;
@@ -28,9 +31,7 @@ export function Palette({ onClose }: { onClose(): void }) {
     act();
   };
   const actions: [string, () => void][] = [
-    ["Go to Fleet", () => navigate({ to: "/" })],
-    ["Go to Nodes", () => navigate({ to: "/nodes" })],
-    ["Go to Jobs", () => navigate({ to: "/jobs" })],
+    ...placesFor(session).flatMap((g) => g.places.map((p): [string, () => void] => [`Go to ${p.text}`, () => navigate({ to: p.to })])),
     ["Add node", () => navigate({ to: "/", search: { add: true } })],
     [`Theme: ${themeNames[nextTheme[theme]]}`, () => setTheme(nextTheme[theme])],
     ["Sign out", signOutNow],
@@ -49,7 +50,7 @@ export function Palette({ onClose }: { onClose(): void }) {
                 </Command.Item>
               ))}
               {found(pools, (p) => `${p.id} ${p.name}`).map((p) => (
-                <Command.Item key={`p ${p.id}`} value={`p ${p.id}`} onSelect={then(() => navigate({ to: "/nodes", search: { q: `pool:${p.id}` } }))}>
+                <Command.Item key={`p ${p.id}`} value={`p ${p.id}`} onSelect={then(() => navigate({ to: "/pools/$id", params: { id: p.id } }))}>
                   <Glyph of="new" /> {p.id} <small>pool</small>
                 </Command.Item>
               ))}

@@ -2,22 +2,18 @@ import { Link, Outlet, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { age, count } from "../format";
 import { useLink, useTopic } from "../live/live";
+import { isSilent } from "../routes/alarm";
 import { leave, useSession } from "../session";
 import { nextTheme, setTheme, type Theme, useTheme } from "../theme";
 import { Glyph } from "../ui/Glyph";
-import { Icon, type IconName, Mark } from "../ui/Icon";
+import { Icon, Mark } from "../ui/Icon";
 import { toast } from "../ui/toasts";
 import { useKeys } from "./keys";
+import { placesFor } from "./places";
 import styles from "./shell.module.css";
 
 const Palette = lazy(() => import("./Palette").then((m) => ({ default: m.Palette })));
 const More = lazy(() => import("./More").then((m) => ({ default: m.More })));
-
-const places: { to: "/" | "/nodes" | "/jobs"; text: string; icon: IconName }[] = [
-  { to: "/", text: "Fleet", icon: "fleet" },
-  { to: "/nodes", text: "Nodes", icon: "nodes" },
-  { to: "/jobs", text: "Jobs", icon: "jobs" },
-];
 
 /** The frame of all pages behind the sign-in: sidebar on a desk, bottom bar on a phone. */
 export function Shell() {
@@ -25,7 +21,10 @@ export function Shell() {
   const navigate = useNavigate();
   const [palette, setPalette] = useState(false);
   const [more, setMore] = useState(false);
-  useKeys({ search: () => setPalette(true), go: (to) => navigate({ to }) });
+  useKeys(
+    placesFor(session).flatMap((g) => g.places),
+    { search: () => setPalette(true), go: (to) => navigate({ to }) },
+  );
   useEffect(() => {
     const open = () => setPalette(true);
     addEventListener(openPalette, open);
@@ -62,6 +61,7 @@ function Sidebar({ onSearch }: { onSearch(): void }) {
   const counts: Record<string, number | undefined> = {
     "/nodes": fleet && fleet.nodes.ready + fleet.nodes.suspect + fleet.nodes.lost + fleet.nodes.new + fleet.nodes.left,
     "/jobs": fleet && fleet.queued + fleet.running,
+    "/alarms": useAlarms(),
   };
   return (
     <nav className={styles.sidebar} aria-label="Pages">
@@ -73,17 +73,24 @@ function Sidebar({ onSearch }: { onSearch(): void }) {
         <span>Search or run</span>
         <kbd>Ctrl K</kbd>
       </button>
-      <ul>
-        {places.map((p) => (
-          <li key={p.to}>
-            <Link to={p.to} className={styles.place ?? ""} activeOptions={{ exact: p.to === "/", includeSearch: false }}>
-              <Icon name={p.icon} />
-              <span>{p.text}</span>
-              {counts[p.to] !== undefined && <small>{count(counts[p.to] ?? 0)}</small>}
-            </Link>
-          </li>
-        ))}
-      </ul>
+      {placesFor(session).map((group) => (
+        <ul key={group.name} aria-label={group.name || undefined}>
+          {group.name && (
+            <li className={styles.group} aria-hidden="true">
+              {group.name}
+            </li>
+          )}
+          {group.places.map((p) => (
+            <li key={p.to}>
+              <Link to={p.to} className={styles.place ?? ""} activeOptions={{ exact: p.to === "/", includeSearch: false }}>
+                <Icon name={p.icon} />
+                <span>{p.text}</span>
+                {counts[p.to] !== undefined && <small>{count(counts[p.to] ?? 0)}</small>}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      ))}
       <div className={styles.end}>
         <Pulse />
         <div className={styles.user}>
@@ -102,6 +109,11 @@ function Sidebar({ onSearch }: { onSearch(): void }) {
       </div>
     </nav>
   );
+}
+
+/** How many alarms last that are not silenced. */
+function useAlarms(): number {
+  return useTopic("alarms").rows.filter((a) => !isSilent(a)).length;
 }
 
 export function signOutNow() {
@@ -151,12 +163,16 @@ export function useTick(every = 1000): number {
 }
 
 function BottomBar({ onMore }: { onMore(): void }) {
+  const session = useSession();
+  const alarms = useAlarms();
+  const places = placesFor(session)[0]?.places ?? [];
   return (
-    <nav className={styles.bottom} aria-label="Pages, bottom">
+    <nav className={styles.bottom} aria-label="Pages, bottom" style={{ gridTemplateColumns: `repeat(${places.length + 1}, 1fr)` }}>
       {places.map((p) => (
         <Link key={p.to} to={p.to} activeOptions={{ exact: p.to === "/", includeSearch: false }}>
           <Icon name={p.icon} size={20} />
           {p.text}
+          {p.to === "/alarms" && alarms > 0 && <small className={styles.badge}>{count(alarms)}</small>}
         </Link>
       ))}
       <button type="button" onClick={onMore}>

@@ -1,16 +1,15 @@
 import { useEffect, useRef } from "react";
+import type { Place, PlaceEntry } from "./places";
 
 /** Keys that work on every page: Ctrl K and / search, g and a letter goes to a page. */
-
-const goTo: Record<string, "/" | "/nodes" | "/jobs"> = { f: "/", n: "/nodes", j: "/jobs" };
 
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
-export function useKeys(act: { search(): void; go(to: "/" | "/nodes" | "/jobs"): void }): void {
-  const latest = useRef(act);
-  latest.current = act;
+export function useKeys(places: PlaceEntry[], act: { search(): void; go(to: Place): void }): void {
+  const latest = useRef({ ...act, places });
+  latest.current = { ...act, places };
   useEffect(() => {
     let waiting = 0; // when g was pressed
     const onKey = (e: KeyboardEvent) => {
@@ -20,8 +19,8 @@ export function useKeys(act: { search(): void; go(to: "/" | "/nodes" | "/jobs"):
         return;
       }
       if (e.ctrlKey || e.metaKey || e.altKey || isTyping(e.target) || document.querySelector("[role=dialog]")) return;
-      const to = goTo[e.key];
-      if (to && Date.now() - waiting < 1000) latest.current.go(to);
+      const place = latest.current.places.find((p) => p.key === e.key);
+      if (place && Date.now() - waiting < 1000) latest.current.go(place.to);
       waiting = e.key === "g" ? Date.now() : 0;
       if (e.key === "/") {
         e.preventDefault();

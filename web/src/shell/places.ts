@@ -1,0 +1,29 @@
+import type { Session } from "../api/documents";
+import { maySteer } from "../session";
+import type { IconName } from "../ui/Icon";
+
+/** The pages that stand in the sidebar, by subject. */
+
+export type Place = "/" | "/nodes" | "/jobs" | "/alarms";
+
+export interface PlaceEntry {
+  to: Place;
+  text: string;
+  icon: IconName;
+  /** Pressed after g. */
+  key: string;
+}
+
+/** What everybody has; on a phone these stand in the bottom bar. */
+export const places: PlaceEntry[] = [
+  { to: "/", text: "Fleet", icon: "fleet", key: "f" },
+  { to: "/nodes", text: "Nodes", icon: "nodes", key: "n" },
+  { to: "/jobs", text: "Jobs", icon: "jobs", key: "j" },
+];
+const alarms: PlaceEntry = { to: "/alarms", text: "Alarms", icon: "bell", key: "a" };
+
+/** Those of one's role, in groups; the first has no name. */
+export function placesFor(session: Session | null): { name: string; places: PlaceEntry[] }[] {
+  const watch = maySteer(session) || session?.roles.includes("viewer");
+  return [{ name: "", places: watch ? [...places, alarms] : places }];
+}
