@@ -37,13 +37,12 @@ func (d consoleDoor) Admit(ctx context.Context, header http.Header, from netip.A
 		return session.ConsoleUser{}, fleet.Errorf(fleet.CodeUnauthenticated, "a console shows the cookie of a console session")
 	}
 	scope := func(object string) *record.Scope {
-		switch d.policy.Decide(who.Subjects(), object, "read") {
-		case access.ScopeAll:
-			return &record.Scope{}
-		case access.ScopeOwn:
-			return &record.Scope{Owner: &who.User.ID}
+		right := d.policy.Decide(who.Grants(), object, "read")
+		if right.None() {
+			return nil
 		}
-		return nil
+		rows := right.Of(who.User.ID)
+		return &rows
 	}
 	return session.ConsoleUser{
 		User:    who.User.ID,

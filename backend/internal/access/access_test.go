@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"reflect"
 	"rockpool/backend/internal/limit"
 	"slices"
 	"testing"
@@ -21,6 +22,15 @@ func newPolicy(t testing.TB) *Policy {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// fleetWide grants the subjects for every pool.
+func fleetWide(subjects ...string) []Grant {
+	grants := make([]Grant, len(subjects))
+	for i, subject := range subjects {
+		grants[i] = Grant{Subject: subject, Pool: EveryPool}
+	}
+	return grants
 }
 
 func TestPolicy_DefaultIsDeny(t *testing.T) {
@@ -43,25 +53,46 @@ func TestPolicy_DefaultIsDeny(t *testing.T) {
 		{[]string{"role:superadmin"}, "job", ""},
 		{[]string{"role:%", "role:*", ".*"}, "job", "read"},
 	} {
-		if got := p.Decide(c.subjects, c.object, c.action); got != ScopeNone {
-			t.Errorf("%v may %s %s with scope %d", c.subjects, c.action, c.object, got)
+		if got := p.Decide(fleetWide(c.subjects...), c.object, c.action); !got.None() {
+			t.Errorf("%v may %s %s with scope %+v", c.subjects, c.action, c.object, got)
 		}
 	}
 }
 
-func TestPolicy_TheWidestScopeOfTheRolesCounts(t *testing.T) {
+func TestPolicy_TheScopesOfTheRolesAddUp(t *testing.T) {
 	p := newPolicy(t)
+	a, b := Grant{Subject: "role:viewer", Pool: "pool-a"}, Grant{Subject: "role:operator", Pool: "pool-b"}
+	user, viewer := fleetWide("role:user")[0], fleetWide("role:viewer")[0]
 	for _, c := range []struct {
-		subjects []string
-		want     Scope
+		grants         []Grant
+		object, action string
+		want           Scope
 	}{
-		{[]string{"role:user"}, ScopeOwn},
-		{[]string{"role:user", "role:viewer"}, ScopeAll},
-		{[]string{"role:viewer", "role:user"}, ScopeAll},
-		{[]string{"role:superadmin"}, ScopeAll},
+		{[]Grant{user}, "job", "read", Scope{Own: true}},
+		{[]Grant{user, viewer}, "job", "read", Scope{All: true}},
+		{[]Grant{viewer, user}, "job", "read", Scope{All: true}},
+		{[]Grant{a, viewer}, "job", "read", Scope{All: true}},
+		{fleetWide("role:superadmin"), "job", "read", Scope{All: true}},
+		{[]Grant{b, a, a}, "node", "read", Scope{Pools: []string{"pool-a", "pool-b"}}},
+		{[]Grant{user, a}, "node", "read", Scope{Own: true, Pools: []string{"pool-a"}}},
+		{[]Grant{a, b}, "node", "drain", Scope{Pools: []string{"pool-b"}}},
+		{[]Grant{a}, "node", "cordon", Scope{}},
+		{[]Grant{a, b}, "node", "move", Scope{}},
+		{[]Grant{a}, "session", "read", Scope{Own: true}},
 	} {
-		if got := p.Decide(c.subjects, "job", "read"); got != c.want {
-			t.Errorf("%v: scope %d, want %d", c.subjects, got, c.want)
+		if got := p.Decide(c.grants, c.object, c.action); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%v %s %s: %+v, want %+v", c.grants, c.action, c.object, got, c.want)
+		}
+	}
+}
+
+// A rule for everything gives nothing to who has the role for one pool alone.
+func TestPolicy_ANarrowGrantNeverGivesEverything(t *testing.T) {
+	p := newPolicy(t)
+	for _, rule := range p.enforcer.GetModel()["p"]["p"].Policy {
+		narrow := []Grant{{Subject: rule[0], Pool: "pool-a"}}
+		if got := p.Decide(narrow, rule[1], rule[2]); got.All {
+			t.Errorf("%v granted for pool-a: %+v", rule, got)
 		}
 	}
 }
@@ -70,15 +101,37 @@ func TestPolicy_AnErrorDenies(t *testing.T) {
 	p := newPolicy(t)
 	p.enforcer.ClearPolicy()
 	p.enforcer.GetModel()["m"]["m"].Value = "r.sub == nosuch("
-	if got := p.Decide([]string{"role:superadmin"}, "job", "read"); got != ScopeNone {
-		t.Errorf("a broken model lets through with scope %d", got)
+	if got := p.Decide(fleetWide("role:superadmin"), "job", "read"); !got.None() {
+		t.Errorf("a broken model lets through with scope %+v", got)
 	}
 }
 
 func TestPrincipal_UnknownRolesAreNone(t *testing.T) {
-	p := Principal{Kind: ByToken, User: record.User{ID: 7, Roles: []string{"user", "node", "anonymous", "root"}}}
-	if got := p.Subjects(); !slices.Equal(got, []string{"role:user"}) {
-		t.Errorf("subjects %v", got)
+	p := Principal{Kind: ByToken, User: record.User{
+		ID: 7, Roles: []string{"user", "node", "anonymous", "root"},
+		Grants: []record.Grant{{Role: "viewer", Pool: "pool-a"}, {Role: "superadmin", Pool: "pool-a"}, {Role: "user", Pool: "pool-a"}, {Role: "operator", Pool: "*"}},
+	}}
+	if got := p.Grants(); !slices.Equal(got, []Grant{{"role:user", EveryPool}, {"role:viewer", "pool-a"}}) {
+		t.Errorf("grants %v", got)
+	}
+}
+
+// The filter of a scope lets through exactly what the scope says.
+func TestScope_FilterIsNeverWiderThanTheScope(t *testing.T) {
+	for _, c := range []struct {
+		scope                 Scope
+		owned, pooled, others bool
+	}{
+		{Scope{All: true}, true, true, true},
+		{Scope{Own: true}, true, false, false},
+		{Scope{Pools: []string{"pool-a"}}, false, true, false},
+		{Scope{Own: true, Pools: []string{"pool-a"}}, true, true, false},
+		{Scope{}, false, false, false},
+	} {
+		rows := c.scope.Of(7)
+		if rows.Sees(7, "pool-z") != c.owned || rows.Sees(8, "pool-a") != c.pooled || rows.Sees(8, "pool-z") != c.others || rows.Sees(0, "") != c.others {
+			t.Errorf("%+v gives the filter %+v", c.scope, rows)
+		}
 	}
 }
 

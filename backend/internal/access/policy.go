@@ -3,25 +3,69 @@ package access
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/casbin/casbin/v2"
 	"github.com/casbin/casbin/v2/model"
 	stringadapter "github.com/casbin/casbin/v2/persist/string-adapter"
 
+	"rockpool/backend/internal/record"
 	"rockpool/policies"
 )
 
-// Scope says on whose objects an action is allowed.
-type Scope uint8
+// Scope says on whose objects an action is allowed: on everybody's, or on one's own
+// and on those of the pools of which one has a role. The zero Scope is a refusal.
+type Scope struct {
+	All   bool
+	Own   bool
+	Pools []string // sorted
+}
 
-// None is a refusal. Own and all are what the query filters by.
+// None reports a refusal.
+func (s Scope) None() bool { return !s.All && !s.Own && len(s.Pools) == 0 }
+
+// Of is the filter that gives a user what is in the scope, which is no refusal.
+func (s Scope) Of(user int64) record.Scope {
+	if s.All {
+		return record.Scope{}
+	}
+	filter := record.Scope{Pools: append([]string{}, s.Pools...)}
+	if s.Own {
+		filter.Owner = &user
+	}
+	return filter
+}
+
+// EveryPool is the pool of a grant for the whole fleet.
+const EveryPool = "*"
+
+// Grant is a subject of the rules that speaks for somebody, in every pool or in one.
+type Grant struct {
+	Subject string
+	Pool    string
+}
+
+// Scopes that a rule may have. Pool is every object where the role is granted for
+// the fleet, else those of the pools for which it is.
 const (
-	ScopeNone Scope = iota
-	ScopeOwn
-	ScopeAll
+	ruleOwn  = "own"
+	rulePool = "pool"
+	ruleAll  = "all"
 )
 
-var scopes = map[string]Scope{"own": ScopeOwn, "all": ScopeAll}
+// widen adds what a rule with that scope gives to the holder of the grant.
+func (s *Scope) widen(rule string, g Grant) {
+	switch {
+	case rule == ruleOwn:
+		s.Own = true
+	case g.Pool == EveryPool:
+		s.All = true
+	case rule == rulePool:
+		if at, there := slices.BinarySearch(s.Pools, g.Pool); !there {
+			s.Pools = slices.Insert(s.Pools, at, g.Pool)
+		}
+	}
+}
 
 // Subjects of the rules: prefixed, so that a user who is called like a role is nobody.
 const (
@@ -39,6 +83,12 @@ const (
 
 // Roles lists the roles that a user may have.
 func Roles() []string { return []string{RoleSuperadmin, RoleOperator, RoleViewer, RoleUser} }
+
+// PoolRoles lists those that may be granted for single pools.
+func PoolRoles() []string { return []string{RoleOperator, RoleViewer} }
+
+// Everybody is the grant of whoever brings no credential.
+func Everybody() []Grant { return []Grant{{Subject: SubjectAnonymous, Pool: EveryPool}} }
 
 // Policy answers from the embedded rules, each time anew.
 type Policy struct {
@@ -64,29 +114,29 @@ func NewPolicy(log *slog.Logger) (*Policy, error) {
 		return nil, fmt.Errorf("read policies/policy.csv: %w", err)
 	}
 	for _, rule := range enforcer.GetModel()["p"]["p"].Policy {
-		if len(rule) <= scopeField || scopes[rule[scopeField]] == ScopeNone {
-			return nil, fmt.Errorf("policies/policy.csv: rule %v needs the scope own or all", rule)
+		if len(rule) <= scopeField || !slices.Contains([]string{ruleOwn, rulePool, ruleAll}, rule[scopeField]) {
+			return nil, fmt.Errorf("policies/policy.csv: rule %v needs the scope own, pool or all", rule)
 		}
 	}
 	return &Policy{enforcer: enforcer, log: log}, nil
 }
 
-// Decide gives the widest scope that any of the subjects has for the action on
-// the kind of object. Whatever goes wrong is a refusal.
-func (p *Policy) Decide(subjects []string, object, action string) Scope {
-	widest := ScopeNone
-	for _, subject := range subjects {
-		ok, rule, err := p.enforcer.EnforceEx(subject, object, action)
+// Decide unites what any of the grants gives for the action on the kind of object.
+// Whatever goes wrong is a refusal.
+func (p *Policy) Decide(grants []Grant, object, action string) Scope {
+	var all Scope
+	for _, g := range grants {
+		ok, rule, err := p.enforcer.EnforceEx(g.Subject, object, action)
 		if err != nil {
-			p.log.Error("policy decision failed: refused", "subject", subject, "object", object, "action", action, "error", err)
-			return ScopeNone
+			p.log.Error("policy decision failed: refused", "subject", g.Subject, "object", object, "action", action, "error", err)
+			return Scope{}
 		}
 		if ok && len(rule) > scopeField {
-			widest = max(widest, scopes[rule[scopeField]])
+			all.widen(rule[scopeField], g)
 		}
-		if widest == ScopeAll {
-			break
+		if all.All {
+			return Scope{All: true}
 		}
 	}
-	return widest
+	return all
 }

@@ -31,21 +31,31 @@ type Principal struct {
 	Console enroll.Sum
 }
 
-// Subjects of the rules that speak for the principal, as its record has them now.
-func (p *Principal) Subjects() []string {
+// Grants are the subjects of the rules that speak for the principal, as its record
+// has them now.
+func (p *Principal) Grants() []Grant {
 	switch p.Kind {
 	case ByToken, ByConsole:
-		subjects := make([]string, 0, len(p.User.Roles))
-		for _, role := range p.User.Roles {
-			if slices.Contains(Roles(), role) {
-				subjects = append(subjects, "role:"+role)
-			}
-		}
-		return subjects
+		return grantsOf(&p.User)
 	case ByNodeSecret:
-		return []string{SubjectNode}
+		return []Grant{{Subject: SubjectNode, Pool: EveryPool}}
 	}
-	return []string{SubjectAnonymous}
+	return Everybody()
+}
+
+func grantsOf(u *record.User) []Grant {
+	grants := make([]Grant, 0, len(u.Roles)+len(u.Grants))
+	for _, role := range u.Roles {
+		if slices.Contains(Roles(), role) {
+			grants = append(grants, Grant{Subject: "role:" + role, Pool: EveryPool})
+		}
+	}
+	for _, g := range u.Grants {
+		if slices.Contains(PoolRoles(), g.Role) && g.Pool != EveryPool {
+			grants = append(grants, Grant{Subject: "role:" + g.Role, Pool: g.Pool})
+		}
+	}
+	return grants
 }
 
 // Subject is the principal's own name, for audit entries and logs.

@@ -28,7 +28,7 @@ func (a *API) getApp(c *call) error {
 		return err
 	}
 	row, err := a.store.App(c.ctx(), id)
-	if isNotFound(err) || err == nil && !c.sees(row.Owner) {
+	if isNotFound(err) || err == nil && !c.owns(row.Owner) {
 		return notFound("app")
 	}
 	if err != nil {

@@ -61,10 +61,7 @@ func (a *API) specsOf(c *call, jobs []rest.JobRequest) ([]*fleet.JobSpec, error)
 	find := a.newFinder(c)
 	var bad []rest.ItemProblem
 	for i := range jobs {
-		spec, err := specOf(&jobs[i])
-		if err == nil {
-			err = find.complete(spec)
-		}
+		spec, err := find.specOf(&jobs[i])
 		var known *fleet.Error
 		switch {
 		case err == nil:

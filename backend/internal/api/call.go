@@ -11,7 +11,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"rockpool/backend/internal/access"
 	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/rest"
 	"rockpool/shared/ids"
@@ -33,22 +32,31 @@ func (c *call) actor() record.Actor {
 	return record.Actor{Subject: c.who.Subject(), Address: peer(c).String(), RequestID: requestID(c.Context)}
 }
 
-// owner is the filter of rights: nil where all objects may be seen.
+// rows is the filter of rights for what stands in a pool.
+func (c *call) rows() record.Scope { return c.scope.Of(c.who.User.ID) }
+
+// sees reports whether an object of that owner in that pool may be seen at all.
+func (c *call) sees(owner int64, pool string) bool { return c.rows().Sees(owner, pool) }
+
+// owner is the filter of rights for what has an owner alone: nil where everybody's
+// may be seen.
 func (c *call) owner() *int64 {
-	if c.scope == access.ScopeAll {
+	if c.scope.All {
 		return nil
 	}
 	id := c.who.User.ID
 	return &id
 }
 
-// rows is the scope of what may be seen, for the store.
-func (c *call) rows() record.Scope { return record.Scope{Owner: c.owner()} }
-
-// sees reports whether an object of that owner may be seen at all.
-func (c *call) sees(owner int64) bool {
+// owns reports whether an object that has an owner alone may be seen at all.
+func (c *call) owns(owner int64) bool {
 	mine := c.owner()
 	return mine == nil || owner != 0 && owner == *mine
+}
+
+// may asks the rules for a right beside the one of the route: for the whole fleet.
+func (a *API) may(c *call, action, object string) bool {
+	return a.policy.Decide(c.who.Grants(), object, action).All && c.who.TokenAllows(action)
 }
 
 // param is a parameter of the path, unescaped.

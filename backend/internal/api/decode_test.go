@@ -86,7 +86,7 @@ func TestDecode_PairsOfSurrogatesAndOtherEscapesAreText(t *testing.T) {
 func TestDecode_NamesWhatIsWrong(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
 		{"one unknown key", `{"app":"a","runner":"r","poolId":"pool-1"}`, `unknown key "poolId"`},
-		{"several", `{"app":"a","pool":"p","ownerId":1,"demands":{"gpus":2}}`, `unknown key "pool", "ownerId", "demands.gpus"`},
+		{"several", `{"app":"a","owner":"7","ownerId":1,"demands":{"gpus":2}}`, `unknown key "owner", "ownerId", "demands.gpus"`},
 		{"in another case", `{"App":"a","runner":"r"}`, `unknown key "App"`},
 		{"twice", `{"app":"a","runner":"r","app":"b"}`, "key app stands there twice"},
 		{"a second document", `{"app":"a","runner":"r"}{}`, "after top-level value"},
@@ -133,13 +133,13 @@ var authority = regexp.MustCompile(`(?i)^(pool.*|owner.*|user.*|roles?|attempts?
 // deciding are the keys of superadmins' routes, and of submits, that are there
 // to decide exactly that.
 var deciding = map[string][]string{
-	"POST /v1/jobs":                 {"role"}, // of the node that the work wants
-	"POST /v1/jobs/batch":           {"role"},
+	"POST /v1/jobs":                 {"role", "pool"}, // of the node that the work wants; a canary job's, of superadmins
+	"POST /v1/jobs/batch":           {"role", "pool"},
 	"PUT /v1/admin/nodes/:id/pool":  {"pool"},
 	"POST /v1/admin/apps":           {"id", "owner"},
 	"POST /v1/admin/licenses":       {"user", "roles", "nodes"},
 	"POST /v1/admin/users":          {"roles"},
-	"PUT /v1/admin/users/:id/roles": {"roles"},
+	"PUT /v1/admin/users/:id/roles": {"roles", "role", "pool"},
 }
 
 func TestAttack_A62_RequestsCarryNoAuthority(t *testing.T) {

@@ -2,9 +2,7 @@ package api
 
 import (
 	"net/http"
-	"slices"
 
-	"rockpool/backend/internal/access"
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/rest"
@@ -27,7 +25,7 @@ func (a *API) explainJob(c *call) error {
 		return fleet.Errorf(fleet.CodeConflict, "the job has ended: its decision and its attempts say why it went as it did")
 	}
 	// Whose nodes stand in a shared pool is not everybody's business.
-	named := c.scope == access.ScopeAll && slices.Contains(c.who.User.Roles, access.RoleSuperadmin)
+	named := a.may(c, "read", "node-id")
 	return c.JSON(http.StatusOK, rest.Explanation{
 		Job: id.String(), State: explained.Job.State.String(), At: rest.At(a.dispatch.WallAt(explained.Now.At)),
 		Rule: string(explained.Now.Rule), Pools: poolExplanations(&explained, named),

@@ -4,18 +4,32 @@ import (
 	"rockpool/backend/internal/artifact"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/record"
+	"rockpool/backend/internal/rest"
 )
 
-// finder looks up what job requests name, apps and artifacts, each once.
+// finder looks up what job requests name, apps, artifacts, roles and pools, each once.
 type finder struct {
 	api   *API
 	call  *call
 	apps  map[string]record.App
 	sizes map[artifact.Digest]int64
+	pools map[string]fleet.Pool
 }
 
 func (a *API) newFinder(c *call) *finder {
-	return &finder{api: a, call: c, apps: map[string]record.App{}, sizes: map[artifact.Digest]int64{}}
+	return &finder{api: a, call: c, apps: map[string]record.App{}, sizes: map[artifact.Digest]int64{}, pools: map[string]fleet.Pool{}}
+}
+
+// specOf is what a request asks for, checked by itself and against what there is.
+func (f *finder) specOf(in *rest.JobRequest) (*fleet.JobSpec, error) {
+	if err := f.api.mayName(f.call, in.Pool); err != nil {
+		return nil, err
+	}
+	spec, err := specOf(in)
+	if err != nil {
+		return nil, err
+	}
+	return spec, f.complete(spec)
 }
 
 // complete fills in the app's owner and the inputs' sizes. Another user's app is
@@ -26,6 +40,11 @@ func (f *finder) complete(spec *fleet.JobSpec) error {
 		return err
 	}
 	spec.Owner = app.Owner
+	if spec.Pool != "" {
+		if err := f.canaryPool(spec.Pool); err != nil {
+			return err
+		}
+	}
 	for i := range spec.Inputs {
 		in := &spec.Inputs[i]
 		in.Size, err = f.size(artifact.Digest(in.Digest))
@@ -39,12 +58,30 @@ func (f *finder) complete(spec *fleet.JobSpec) error {
 	return nil
 }
 
+// canaryPool makes sure that a canary job names a named pool.
+func (f *finder) canaryPool(id string) error {
+	pool, known := f.pools[id]
+	if !known {
+		var err error
+		if pool, err = f.api.store.Pool(f.call.ctx(), id); isNotFound(err) {
+			return unprocessable("pool: there is no pool %s", id)
+		} else if err != nil {
+			return err
+		}
+		f.pools[id] = pool
+	}
+	if pool.Kind != fleet.KindNamed {
+		return unprocessable("pool: %s is a pool of kind %s: canary jobs go to named pools", id, pool.Kind)
+	}
+	return nil
+}
+
 func (f *finder) app(id string) (record.App, error) {
 	if app, ok := f.apps[id]; ok {
 		return app, nil
 	}
 	app, err := f.api.store.App(f.call.ctx(), id)
-	if isNotFound(err) || err == nil && !f.call.sees(app.Owner) {
+	if isNotFound(err) || err == nil && !f.call.owns(app.Owner) {
 		return app, fleet.Errorf(fleet.CodeNotFound, "there is no app "+id)
 	}
 	if err == nil {

@@ -71,8 +71,14 @@ func (a *API) awaitOpen(c *call, id ids.JobID, d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if view, open := live[id]; !open || !c.sees(view.Owner) {
+	view, open := live[id]
+	if !open {
 		return nil
+	}
+	if !c.sees(view.Owner, view.Pool) { // one that waits is in no pool yet: the row says whose queue it is in
+		if _, err := a.store.Job(c.ctx(), id, c.rows()); err != nil {
+			return err
+		}
 	}
 	return a.awaitEnd(c, id, d)
 }

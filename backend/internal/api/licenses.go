@@ -35,7 +35,7 @@ func (a *API) getLicense(c *call) error {
 		return err
 	}
 	row, err := a.store.License(c.ctx(), id)
-	if isNotFound(err) || err == nil && !c.sees(row.User) {
+	if isNotFound(err) || err == nil && !c.owns(row.User) {
 		return notFound("license")
 	}
 	if err != nil {

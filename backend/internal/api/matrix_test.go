@@ -17,72 +17,73 @@ import (
 	"rockpool/backend/internal/access"
 )
 
-// Who asks, in the order of a row's columns.
-var askers = []string{"", "node", "7", "3", "2", "1"} // nobody, node-7, user ann, viewer, operator, superadmin
+// Who asks, in the order of a row's columns: nobody, node-7, the user ann, viewer and
+// operator for pool-7, viewer and operator for the fleet, superadmin.
+var askers = []string{"", "node", "7", "4", "5", "3", "2", "1"}
 
-// right is what one route answers to every asker: for an object of ann's and for
-// one of bob's. A body may name {owner}.
+// right is what one route answers to every asker: for an object of ann's, in pool-7,
+// and for one of bob's, in pool-8. A body may name {owner}.
 type right struct {
 	body string
 	want string // status for ann's object / for bob's, one pair per asker
 }
 
-// rights has a row for every route. Columns: nobody, node, user, viewer,
-// operator, superadmin.
+// rights has a row for every route. Columns: see askers. A role for pool-7 shows
+// ann's objects and none of bob's.
 var rights = map[string]right{
-	"POST /v1/jobs":             {`{"app":"app-{owner}","runner":"checksum"}`, "401/401 403/403 201/404 403/403 403/403 201/201"},
-	"POST /v1/jobs/batch":       {`{"jobs":[{"app":"app-{owner}","runner":"checksum"}]}`, "401/401 403/403 200/404 403/403 403/403 200/200"},
-	"GET /v1/jobs":              {"", "401/401 403/403 200/200 200/200 200/200 200/200"},
-	"GET /v1/jobs/:id":          {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
-	"POST /v1/jobs/:id/cancel":  {"", "401/401 403/403 200/404 403/403 403/403 200/200"},
-	"GET /v1/jobs/:id/decision": {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
-	"GET /v1/jobs/:id/explain":  {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
-	"GET /v1/jobs/:id/attempts": {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
-	"GET /v1/jobs/:id/log":      {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
+	"POST /v1/jobs":             {`{"app":"app-{owner}","runner":"checksum"}`, "401/401 403/403 201/404 403/403 403/403 403/403 403/403 201/201"},
+	"POST /v1/jobs/batch":       {`{"jobs":[{"app":"app-{owner}","runner":"checksum"}]}`, "401/401 403/403 200/404 403/403 403/403 403/403 403/403 200/200"},
+	"GET /v1/jobs":              {"", "401/401 403/403 200/200 200/200 200/200 200/200 200/200 200/200"},
+	"GET /v1/jobs/:id":          {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
+	"POST /v1/jobs/:id/cancel":  {"", "401/401 403/403 200/404 403/403 403/403 403/403 403/403 200/200"},
+	"GET /v1/jobs/:id/decision": {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
+	"GET /v1/jobs/:id/explain":  {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
+	"GET /v1/jobs/:id/attempts": {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
+	"GET /v1/jobs/:id/log":      {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
 
-	"GET /v1/nodes":                     {"", "401/401 403/403 200/200 200/200 200/200 200/200"},
-	"GET /v1/nodes/:id":                 {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
-	"PUT /v1/admin/nodes/:id/pool":      {`{"pool":"unassigned"}`, "401/401 403/403 403/403 403/403 403/403 200/200"},
-	"POST /v1/admin/nodes/:id/cordon":   {`{"reason":"new disk"}`, "401/401 403/403 403/403 403/403 200/200 200/200"},
-	"POST /v1/admin/nodes/:id/uncordon": {"", "401/401 403/403 403/403 403/403 200/200 200/200"},
-	"POST /v1/admin/nodes/:id/revoke":   {`{"reason":"stolen"}`, "401/401 403/403 403/403 403/403 403/403 200/200"},
-	"GET /v1/pools":                     {"", "401/401 403/403 200/200 200/200 200/200 200/200"},
-	"GET /v1/pools/:id":                 {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
+	"GET /v1/nodes":                     {"", "401/401 403/403 200/200 200/200 200/200 200/200 200/200 200/200"},
+	"GET /v1/nodes/:id":                 {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
+	"PUT /v1/admin/nodes/:id/pool":      {`{"pool":"unassigned"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 200/200"},
+	"POST /v1/admin/nodes/:id/cordon":   {`{"reason":"new disk"}`, "401/401 403/403 403/403 403/403 200/404 403/403 200/200 200/200"},
+	"POST /v1/admin/nodes/:id/uncordon": {"", "401/401 403/403 403/403 403/403 200/404 403/403 200/200 200/200"},
+	"POST /v1/admin/nodes/:id/revoke":   {`{"reason":"stolen"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 200/200"},
+	"GET /v1/pools":                     {"", "401/401 403/403 200/200 200/200 200/200 200/200 200/200 200/200"},
+	"GET /v1/pools/:id":                 {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
 
-	"GET /v1/apps":                       {"", "401/401 403/403 200/200 200/200 200/200 200/200"},
-	"GET /v1/apps/:id":                   {"", "401/401 403/403 200/404 200/200 200/200 200/200"},
-	"POST /v1/admin/apps":                {`{"id":"new-{owner}","owner":"{owner}"}`, "401/401 403/403 403/403 403/403 403/403 201/201"},
-	"GET /v1/licenses":                   {"", "401/401 403/403 200/200 403/403 403/403 200/200"},
-	"GET /v1/licenses/:id":               {"", "401/401 403/403 200/404 403/403 403/403 200/200"},
-	"POST /v1/admin/licenses":            {`{"user":"{owner}"}`, "401/401 403/403 403/403 403/403 403/403 201/201"},
-	"POST /v1/admin/licenses/:id/revoke": {"", "401/401 403/403 403/403 403/403 403/403 200/200"},
-	"GET /v1/admin/users":                {"", "401/401 403/403 403/403 403/403 403/403 200/200"},
-	"GET /v1/admin/users/:id":            {"", "401/401 403/403 403/403 403/403 403/403 200/200"},
-	"POST /v1/admin/users":               {`{"name":"carol"}`, "401/401 403/403 403/403 403/403 403/403 201/201"},
-	"PUT /v1/admin/users/:id/roles":      {`{"roles":["superadmin"]}`, "401/401 403/403 403/403 403/403 403/403 200/200"},
-	"PUT /v1/admin/users/:id/password":   {`{"password":"correct horse battery"}`, "401/401 403/403 403/403 403/403 403/403 204/204"},
-	"POST /v1/session":                   {`{"name":"{owner}","password":"password of {owner}"}`, "200/200 200/200 200/200 200/200 200/200 200/200"},
-	"GET /v1/session":                    {"", "401/401 403/403 200/200 200/200 200/200 200/200"},
-	"DELETE /v1/session":                 {"", "401/401 403/403 409/409 409/409 409/409 409/409"}, // by token
-	"PUT /v1/session/password":           {`{"current":"password of {self}","password":"correct horse battery"}`, "401/401 403/403 204/204 204/204 204/204 204/204"},
-	"POST /v1/admin/users/:id/tokens":    {`{"name":"first"}`, "401/401 403/403 403/403 403/403 403/403 201/201"},
-	"GET /v1/tokens":                     {"", "401/401 403/403 200/200 200/200 200/200 200/200"},
-	"POST /v1/tokens":                    {`{"name":"laptop"}`, "401/401 403/403 201/201 201/201 201/201 201/201"},
-	"DELETE /v1/tokens/:id":              {"", "401/401 403/403 204/404 404/404 404/404 404/404"}, // one's own only
-	"POST /v1/setup":                     {`{"setupToken":"{setup}"}`, "201/201 201/201 201/201 201/201 201/201 201/201"},
+	"GET /v1/apps":                       {"", "401/401 403/403 200/200 200/200 200/200 200/200 200/200 200/200"},
+	"GET /v1/apps/:id":                   {"", "401/401 403/403 200/404 404/404 404/404 200/200 200/200 200/200"},
+	"POST /v1/admin/apps":                {`{"id":"new-{owner}","owner":"{owner}"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 201/201"},
+	"GET /v1/licenses":                   {"", "401/401 403/403 200/200 403/403 403/403 403/403 403/403 200/200"},
+	"GET /v1/licenses/:id":               {"", "401/401 403/403 200/404 403/403 403/403 403/403 403/403 200/200"},
+	"POST /v1/admin/licenses":            {`{"user":"{owner}"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 201/201"},
+	"POST /v1/admin/licenses/:id/revoke": {"", "401/401 403/403 403/403 403/403 403/403 403/403 403/403 200/200"},
+	"GET /v1/admin/users":                {"", "401/401 403/403 403/403 403/403 403/403 403/403 403/403 200/200"},
+	"GET /v1/admin/users/:id":            {"", "401/401 403/403 403/403 403/403 403/403 403/403 403/403 200/200"},
+	"POST /v1/admin/users":               {`{"name":"carol"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 201/201"},
+	"PUT /v1/admin/users/:id/roles":      {`{"roles":["superadmin"]}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 200/200"},
+	"PUT /v1/admin/users/:id/password":   {`{"password":"correct horse battery"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 204/204"},
+	"POST /v1/session":                   {`{"name":"{owner}","password":"password of {owner}"}`, "200/200 200/200 200/200 200/200 200/200 200/200 200/200 200/200"},
+	"GET /v1/session":                    {"", "401/401 403/403 200/200 200/200 200/200 200/200 200/200 200/200"},
+	"DELETE /v1/session":                 {"", "401/401 403/403 409/409 409/409 409/409 409/409 409/409 409/409"}, // by token
+	"PUT /v1/session/password":           {`{"current":"password of {self}","password":"correct horse battery"}`, "401/401 403/403 204/204 204/204 204/204 204/204 204/204 204/204"},
+	"POST /v1/admin/users/:id/tokens":    {`{"name":"first"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 201/201"},
+	"GET /v1/tokens":                     {"", "401/401 403/403 200/200 200/200 200/200 200/200 200/200 200/200"},
+	"POST /v1/tokens":                    {`{"name":"laptop"}`, "401/401 403/403 201/201 201/201 201/201 201/201 201/201 201/201"},
+	"DELETE /v1/tokens/:id":              {"", "401/401 403/403 204/404 404/404 404/404 404/404 404/404 404/404"}, // one's own only
+	"POST /v1/setup":                     {`{"setupToken":"{setup}"}`, "201/201 201/201 201/201 201/201 201/201 201/201 201/201 201/201"},
 
-	"POST /v1/artifacts":         {"", "401/401 403/403 201/201 403/403 403/403 201/201"},
-	"PUT /v1/artifacts/:digest":  {"{content}", "401/401 403/403 201/201 403/403 403/403 201/201"},
-	"GET /v1/artifacts/:digest":  {"", "401/401 200/404 200/404 403/403 403/403 200/200"},
-	"HEAD /v1/artifacts/:digest": {"", "401/401 200/404 200/404 403/403 403/403 200/200"},
+	"POST /v1/artifacts":         {"", "401/401 403/403 201/201 403/403 403/403 403/403 403/403 201/201"},
+	"PUT /v1/artifacts/:digest":  {"{content}", "401/401 403/403 201/201 403/403 403/403 403/403 403/403 201/201"},
+	"GET /v1/artifacts/:digest":  {"", "401/401 200/404 200/404 403/403 403/403 403/403 403/403 200/200"},
+	"HEAD /v1/artifacts/:digest": {"", "401/401 200/404 200/404 403/403 403/403 403/403 403/403 200/200"},
 
-	"GET /v1/admin/audit":        {"", "401/401 403/403 403/403 403/403 403/403 200/200"},
-	"GET /v1/admin/audit/verify": {"", "401/401 403/403 403/403 403/403 403/403 200/200"},
-	"GET /v1/channel":            {"", "426/426 426/426 426/426 426/426 426/426 426/426"}, // its own door
-	"GET /v1/openapi.json":       {"", "200/200 200/200 200/200 200/200 200/200 200/200"},
-	"GET /v1/version":            {"", "200/200 200/200 200/200 200/200 200/200 200/200"},
-	"GET /livez":                 {"", "200/200 200/200 200/200 200/200 200/200 200/200"},
-	"GET /readyz":                {"", "200/200 200/200 200/200 200/200 200/200 200/200"},
+	"GET /v1/admin/audit":        {"", "401/401 403/403 403/403 403/403 403/403 403/403 403/403 200/200"},
+	"GET /v1/admin/audit/verify": {"", "401/401 403/403 403/403 403/403 403/403 403/403 403/403 200/200"},
+	"GET /v1/channel":            {"", "426/426 426/426 426/426 426/426 426/426 426/426 426/426 426/426"}, // its own door
+	"GET /v1/openapi.json":       {"", "200/200 200/200 200/200 200/200 200/200 200/200 200/200 200/200"},
+	"GET /v1/version":            {"", "200/200 200/200 200/200 200/200 200/200 200/200 200/200 200/200"},
+	"GET /livez":                 {"", "200/200 200/200 200/200 200/200 200/200 200/200 200/200 200/200"},
+	"GET /readyz":                {"", "200/200 200/200 200/200 200/200 200/200 200/200 200/200 200/200"},
 }
 
 // fill puts an owner's objects into a path or a body.
@@ -99,9 +100,9 @@ func (w *world) fill(r *Route, text string, owner int64) string {
 	).Replace(text)
 }
 
-// TestAttack_A61_EveryRouteEveryRoleEveryOwner also holds every answer against
+// TestAttack_A61_EveryRouteEveryRoleEveryOwnerEveryPool also holds every answer against
 // the OpenAPI document.
-func TestAttack_A61_EveryRouteEveryRoleEveryOwner(t *testing.T) {
+func TestAttack_A61_EveryRouteEveryRoleEveryOwnerEveryPool(t *testing.T) {
 	w := newWorld(t)
 	contract := newContract(t, w.openAPI)
 	for _, r := range Routes() {
@@ -136,9 +137,12 @@ func TestPolicy_EveryRouteHasARule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []string{access.SubjectAnonymous, access.SubjectNode, "role:user", "role:viewer", "role:operator", "role:superadmin"}
+	var all []access.Grant
+	for _, subject := range []string{access.SubjectAnonymous, access.SubjectNode, "role:user", "role:viewer", "role:operator", "role:superadmin"} {
+		all = append(all, access.Grant{Subject: subject, Pool: access.EveryPool})
+	}
 	for _, r := range Routes() {
-		if policy.Decide(all, r.Object, r.Action) == access.ScopeNone {
+		if policy.Decide(all, r.Object, r.Action).None() {
 			t.Errorf("%s %s: no rule lets anybody %s a %s", r.Method, r.Path, r.Action, r.Object)
 		}
 	}

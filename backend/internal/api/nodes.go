@@ -1,10 +1,8 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"rockpool/backend/internal/core"
@@ -12,11 +10,8 @@ import (
 	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/rest"
 	"rockpool/backend/internal/view"
-	"rockpool/shared/ids"
 	"rockpool/shared/wire"
 )
-
-const maxReason = 500 // bytes of an administrative action's reason
 
 func (a *API) listNodes(c *call) error {
 	page, err := c.page(afterName)
@@ -71,10 +66,7 @@ func (a *API) getNode(c *call) error {
 }
 
 func (a *API) answerNode(c *call, id string) error {
-	row, err := a.store.Node(c.ctx(), id)
-	if isNotFound(err) || err == nil && !c.sees(row.Owner) {
-		return notFound("node")
-	}
+	row, err := a.node(c, id)
 	if err != nil {
 		return err
 	}
@@ -86,110 +78,13 @@ func (a *API) answerNode(c *call, id string) error {
 	return c.JSON(http.StatusOK, a.nodeDoc(&row, now))
 }
 
-func etag(version int64) string { return strconv.Quote(strconv.FormatInt(version, 10)) }
-
-// ifMatch reads the version that the client saw; nil: any will do.
-func (c *call) ifMatch() (*int64, error) {
-	values := c.Request().Header.Values("If-Match")
-	if len(values) == 0 || len(values) == 1 && values[0] == "*" {
-		return nil, nil
+// node reads a node that the caller may see.
+func (a *API) node(c *call, id string) (record.Node, error) {
+	row, err := a.store.Node(c.ctx(), id)
+	if isNotFound(err) || err == nil && !c.sees(row.Owner, row.Pool) {
+		return row, notFound("node")
 	}
-	if len(values) == 1 {
-		text, quoted := strings.CutPrefix(values[0], `"`)
-		text, ended := strings.CutSuffix(text, `"`)
-		if version, err := strconv.ParseInt(text, 10, 64); quoted && ended && err == nil {
-			return &version, nil
-		}
-	}
-	return nil, badRequest(`If-Match is the ETag that the node came with, such as "17"`)
-}
-
-func (a *API) moveNode(c *call, in *rest.MoveRequest) error {
-	id, err := c.named("node")
-	if err != nil {
-		return err
-	}
-	version, err := c.ifMatch()
-	if err != nil {
-		return err
-	}
-	if err := checkLine("reason", in.Reason, maxReason); err != nil {
-		return err
-	}
-	if ids.CheckName(in.Pool) != nil {
-		return badRequest("pool is missing or no name")
-	}
-	if _, err := a.store.Pool(c.ctx(), in.Pool); isNotFound(err) {
-		return unprocessable("there is no pool %s", in.Pool)
-	} else if err != nil {
-		return err
-	}
-	from, moved, err := a.store.MoveNode(c.ctx(), c.actor(), id, in.Pool, in.Reason, version)
-	if err != nil {
-		return err
-	}
-	if err := a.dispatch.PutNode(context.WithoutCancel(c.ctx()), moved); err != nil {
-		return err
-	}
-	now, err := a.dispatch.Fleet(c.ctx())
-	if err != nil {
-		return err
-	}
-	doc := rest.Moved{Node: id, From: from, To: in.Pool, Applied: true, Version: moved.Version}
-	if live := viewOf(now, id); live != nil {
-		doc.Running = len(live.Running)
-	}
-	c.Response().Header().Set("ETag", etag(moved.Version))
-	return c.JSON(http.StatusOK, doc)
-}
-
-// cordonNode keeps new work from a node; what runs there goes on.
-func (a *API) cordonNode(c *call, in *rest.ReasonRequest) error {
-	return a.changeCordon(c, in, a.store.CordonNode)
-}
-
-func (a *API) uncordonNode(c *call, in *rest.ReasonRequest) error {
-	return a.changeCordon(c, in, a.store.UncordonNode)
-}
-
-func (a *API) changeCordon(c *call, in *rest.ReasonRequest,
-	change func(context.Context, record.Actor, string, string, *int64) (fleet.NodeRecord, error)) error {
-	id, err := c.named("node")
-	if err != nil {
-		return err
-	}
-	version, err := c.ifMatch()
-	if err != nil {
-		return err
-	}
-	if err := checkLine("reason", in.Reason, maxReason); err != nil {
-		return err
-	}
-	changed, err := change(c.ctx(), c.actor(), id, in.Reason, version)
-	if err != nil {
-		return err
-	}
-	if err := a.dispatch.PutNode(context.WithoutCancel(c.ctx()), changed); err != nil {
-		return err
-	}
-	return a.answerNode(c, id)
-}
-
-func (a *API) revokeNode(c *call, in *rest.ReasonRequest) error {
-	id, err := c.named("node")
-	if err != nil {
-		return err
-	}
-	if err := checkLine("reason", in.Reason, maxReason); err != nil {
-		return err
-	}
-	if err := a.store.RevokeNode(c.ctx(), c.actor(), id, in.Reason); err != nil {
-		return err
-	}
-	if err := a.dispatch.RevokeNode(context.WithoutCancel(c.ctx()), id, in.Reason); err != nil {
-		return err
-	}
-	return a.answerNode(c, id)
+	return row, err
 }
 
 // viewOf finds a node's live part, or nil.

@@ -82,7 +82,7 @@ func (g *documentWriter) add(r *Route) error {
 		Security: openapi3.NewSecurityRequirements().With(openapi3.NewSecurityRequirement().Authenticate("token")).
 			With(openapi3.NewSecurityRequirement().Authenticate("session")),
 	}
-	if r.Delegated || g.policy.Decide([]string{access.SubjectAnonymous}, r.Object, r.Action) != access.ScopeNone {
+	if r.Delegated || !g.policy.Decide(access.Everybody(), r.Object, r.Action).None() {
 		op.Security = openapi3.NewSecurityRequirements()
 	}
 	if err := g.request(op, r); err != nil {

@@ -6,6 +6,7 @@ import (
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/rest"
+	"rockpool/shared/ids"
 )
 
 func (a *API) listPools(c *call) error {
@@ -46,20 +47,39 @@ func (a *API) getPool(c *call) error {
 	return notFound("pool")
 }
 
-// poolFilter tells which pools the caller sees: a user their own, the shared
-// one, and those that their nodes are in.
+// poolFilter tells which pools the caller sees: those of which they have a role;
+// a user their own, the shared one, and those that their nodes are in.
 func (c *call) poolFilter(view *core.FleetView) func(pool string) bool {
-	owner := c.owner()
-	if owner == nil {
+	if c.scope.All {
 		return func(string) bool { return true }
 	}
-	mine := map[string]bool{fleet.OwnerPool(*owner): true, fleet.PoolDefault: true}
+	seen := map[string]bool{}
+	for _, pool := range c.scope.Pools {
+		seen[pool] = true
+	}
+	if !c.scope.Own {
+		return func(pool string) bool { return seen[pool] }
+	}
+	user := c.who.User.ID
+	seen[fleet.OwnerPool(user)], seen[fleet.PoolDefault] = true, true
 	for i := range view.Nodes {
-		if node := &view.Nodes[i].Record; node.Owner == *owner {
-			mine[node.Pool] = true
+		if node := &view.Nodes[i].Record; node.Owner == user {
+			seen[node.Pool] = true
 		}
 	}
-	return func(pool string) bool { return mine[pool] }
+	return func(pool string) bool { return seen[pool] }
+}
+
+// existingPool makes sure that a request names a pool that there is.
+func (a *API) existingPool(c *call, id string) error {
+	if ids.CheckName(id) != nil {
+		return badRequest("pool is missing or no name")
+	}
+	_, err := a.store.Pool(c.ctx(), id)
+	if isNotFound(err) {
+		return unprocessable("there is no pool %s", id)
+	}
+	return err
 }
 
 func poolDoc(p *core.PoolView) rest.Pool {

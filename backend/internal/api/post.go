@@ -16,6 +16,9 @@ func (a *API) submitJob(c *call, in *rest.JobRequest) error {
 	if err != nil {
 		return err
 	}
+	if err := a.mayName(c, in.Pool); err != nil {
+		return err
+	}
 	spec, err := specOf(in)
 	if err != nil {
 		return err
@@ -37,6 +40,15 @@ func (a *API) submitJob(c *call, in *rest.JobRequest) error {
 		return c.JSON(http.StatusOK, doc)
 	}
 	return c.created(jobPath(doc.ID), doc)
+}
+
+// mayName refuses a pool's name from whoever may not send canary jobs, and tells
+// nothing of the pool.
+func (a *API) mayName(c *call, pool string) error {
+	if pool == "" || a.may(c, "canary", "job") {
+		return nil
+	}
+	return fleet.Errorf(fleet.CodePoolNotAllowed, "work does not name its pool: its app's binding or owner says it")
 }
 
 // takeJob hands one job to the loop and returns it as it was committed, or the

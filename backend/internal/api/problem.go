@@ -23,6 +23,7 @@ var titles = map[fleet.Code]string{
 	fleet.CodeBadRequest:        "The request is not valid",
 	fleet.CodeUnauthenticated:   "A valid credential is needed",
 	fleet.CodeForbidden:         "This credential may not do that",
+	fleet.CodePoolNotAllowed:    "You may not send work to a pool by name",
 	fleet.CodeNotFound:          "There is no such thing",
 	fleet.CodeMethodNotAllowed:  "This path does not take that method",
 	fleet.CodeConflict:          "It conflicts with what is there",

@@ -114,7 +114,7 @@ func isJSON(contentType string) bool {
 func (a *API) guard(r *Route) echo.HandlerFunc {
 	// The embedded rules don't change while the process lives: what everybody may
 	// is asked once, so that health checks need no database.
-	open := r.Delegated || a.policy.Decide([]string{access.SubjectAnonymous}, r.Object, r.Action) != access.ScopeNone
+	open := r.Delegated || !a.policy.Decide(access.Everybody(), r.Object, r.Action).None()
 	return func(ec echo.Context) error {
 		if !r.Streams {
 			ctx, cancel := context.WithTimeout(ec.Request().Context(), maxWork)
@@ -143,11 +143,11 @@ func (a *API) admit(c *call, r *Route) error {
 		return err
 	}
 	c.who = who
-	c.scope = a.policy.Decide(who.Subjects(), r.Object, r.Action)
+	c.scope = a.policy.Decide(who.Grants(), r.Object, r.Action)
 	switch {
-	case c.scope == access.ScopeNone && who.Kind == access.Anonymous:
+	case c.scope.None() && who.Kind == access.Anonymous:
 		return fleet.Errorf(fleet.CodeUnauthenticated, "sign in, or send Authorization: Bearer <API token>")
-	case c.scope == access.ScopeNone:
+	case c.scope.None():
 		return fleet.Errorf(fleet.CodeForbidden, "this credential may not "+r.Action+" a "+r.Object)
 	case !who.TokenAllows(r.Action):
 		return fleet.Errorf(fleet.CodeForbidden, "the token is narrowed to reading")

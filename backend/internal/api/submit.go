@@ -47,7 +47,7 @@ func specOf(in *rest.JobRequest) (*fleet.JobSpec, error) {
 		WhenExhausted: fleet.ExhaustedPolicy(cmp.Or(in.WhenExhausted, string(fleet.WhenExhaustedWait))),
 	}
 	for _, check := range []func(*rest.JobRequest, *fleet.JobSpec) error{
-		checkUnbuilt, checkNames, checkNumbers, checkPolicies, fillDemands, fillParams, fillInputs, fillLabels, checkPayload,
+		checkUnbuilt, checkNames, checkPool, checkNumbers, checkPolicies, fillDemands, fillParams, fillInputs, fillLabels, checkPayload,
 	} {
 		if err := check(in, spec); err != nil {
 			return nil, err
@@ -93,6 +93,18 @@ func checkNames(in *rest.JobRequest, spec *fleet.JobSpec) error {
 	if in.Backend != nil && !slices.Contains(wire.Backends, spec.Backend) {
 		return unprocessable("backend %.40q: name one of %s, or null for the node's own", spec.Backend, strings.Join(wire.Backends, ", "))
 	}
+	return nil
+}
+
+// checkPool takes the name of a canary job's pool; whether it is one is not known yet.
+func checkPool(in *rest.JobRequest, spec *fleet.JobSpec) error {
+	if in.Pool == "" {
+		return nil
+	}
+	if err := ids.CheckName(in.Pool); err != nil {
+		return badRequest("pool: %s", err)
+	}
+	spec.Pool = in.Pool
 	return nil
 }
 

@@ -78,8 +78,12 @@ func (a *API) setRoles(c *call, in *rest.RolesRequest) error {
 	if err != nil {
 		return err
 	}
-	if len(in.Roles) == 0 {
-		return badRequest("roles is missing or empty")
+	grants, err := a.grantsOf(c, id, in)
+	if err != nil {
+		return err
+	}
+	if len(in.Roles)+len(grants) == 0 {
+		return badRequest("roles is missing or empty, and grants too")
 	}
 	if err := checkRoles(in.Roles); err != nil {
 		return err
@@ -87,12 +91,35 @@ func (a *API) setRoles(c *call, in *rest.RolesRequest) error {
 	if err := checkLine("reason", in.Reason, maxReason); err != nil {
 		return err
 	}
-	row, err := a.store.SetUserRoles(c.ctx(), c.actor(), id, in.Roles, nil, in.Reason)
+	row, err := a.store.SetUserRoles(c.ctx(), c.actor(), id, in.Roles, grants, in.Reason)
 	if err != nil {
 		return err
 	}
 	a.consoles.EndUser(id)
 	return c.JSON(http.StatusOK, userDoc(&row))
+}
+
+// grantsOf are the grants for single pools that the user is to have: those of the
+// request, or the ones that are there.
+func (a *API) grantsOf(c *call, user int64, in *rest.RolesRequest) ([]record.Grant, error) {
+	if in.Grants == nil {
+		row, err := a.store.User(c.ctx(), user)
+		return row.Grants, err
+	}
+	grants := make([]record.Grant, 0, len(*in.Grants))
+	for i, g := range *in.Grants {
+		if !slices.Contains(access.PoolRoles(), g.Role) {
+			return nil, badRequest("grants[%d].role must be one of %s", i, strings.Join(access.PoolRoles(), ", "))
+		}
+		if slices.Contains(grants, record.Grant(g)) {
+			return nil, badRequest("grants[%d] stands there twice", i)
+		}
+		if err := a.existingPool(c, g.Pool); err != nil {
+			return nil, err
+		}
+		grants = append(grants, record.Grant(g))
+	}
+	return grants, nil
 }
 
 func checkUserName(name string) error {
@@ -129,8 +156,12 @@ func (a *API) existingUser(c *call, key, text string) (int64, error) {
 }
 
 func userDoc(row *record.User) rest.User {
-	return rest.User{
-		ID: userText(row.ID), Name: row.Name, Roles: append([]string{}, row.Roles...), Disabled: row.Disabled,
-		CreatedAt: rest.At(row.CreatedAt),
+	doc := rest.User{
+		ID: userText(row.ID), Name: row.Name, Roles: append([]string{}, row.Roles...), Grants: make([]rest.Grant, len(row.Grants)),
+		Disabled: row.Disabled, CreatedAt: rest.At(row.CreatedAt),
 	}
+	for i, g := range row.Grants {
+		doc.Grants[i] = rest.Grant(g)
+	}
+	return doc
 }

@@ -81,7 +81,7 @@ func (w *world) CreateUser(_ context.Context, actor record.Actor, u record.User,
 
 func (w *world) User(_ context.Context, id int64) (record.User, error) {
 	if roles, ok := userRoles[id]; ok {
-		return record.User{ID: id, Name: "u", Roles: roles, CreatedAt: worldNow}, nil
+		return record.User{ID: id, Name: "u", Roles: roles, Grants: userGrants[id], CreatedAt: worldNow}, nil
 	}
 	return record.User{}, none("user")
 }
@@ -93,12 +93,12 @@ func (w *world) Users(_ context.Context, _ record.Page) (list []record.User, _ e
 	return list, nil
 }
 
-func (w *world) SetUserRoles(_ context.Context, actor record.Actor, id int64, roles []string, _ []record.Grant, _ string) (record.User, error) {
+func (w *world) SetUserRoles(_ context.Context, actor record.Actor, id int64, roles []string, grants []record.Grant, _ string) (record.User, error) {
 	w.actors = append(w.actors, actor)
 	if id == root && !slices.Contains(roles, roleSuperadmin) {
 		return record.User{}, fleet.Errorf(fleet.CodeConflict, "the last superadmin stays one")
 	}
-	return record.User{ID: id, Name: "u", Roles: roles, CreatedAt: worldNow}, nil
+	return record.User{ID: id, Name: "u", Roles: roles, Grants: grants, CreatedAt: worldNow}, nil
 }
 
 const roleSuperadmin = "superadmin"

@@ -25,14 +25,16 @@ import (
 	"rockpool/shared/ids"
 )
 
-// The users of the world. Ann and Bob own one of everything.
+// The users of the world. Ann and Bob own one of everything; Vega may view pool-7,
+// Otto may operate it.
 const (
-	root, olga, vera, ann, bob = int64(1), int64(2), int64(3), int64(7), int64(8)
+	root, olga, vera, vega, otto, ann, bob = int64(1), int64(2), int64(3), int64(4), int64(5), int64(7), int64(8)
 )
 
 var (
-	worldNow  = time.Date(2026, 11, 29, 15, 4, 5, 123e6, time.UTC)
-	userRoles = map[int64][]string{root: {"superadmin"}, olga: {"operator"}, vera: {"viewer"}, ann: {"user"}, bob: {"user"}}
+	worldNow   = time.Date(2026, 11, 29, 15, 4, 5, 123e6, time.UTC)
+	userRoles  = map[int64][]string{root: {"superadmin"}, olga: {"operator"}, vera: {"viewer"}, vega: nil, otto: nil, ann: {"user"}, bob: {"user"}}
+	userGrants = map[int64][]record.Grant{vega: {{Role: "viewer", Pool: "pool-7"}}, otto: {{Role: "operator", Pool: "pool-7"}}}
 )
 
 // world is a hand-made store and dispatch loop in memory, for what needs no
@@ -57,8 +59,10 @@ type world struct {
 	refuse   *core.RefusedWhy
 	down     error // of the dispatch loop
 	notReady error
-	onWait   func(ctx context.Context, id ids.JobID) error
-	peers    int
+	// beforeCordon happens between the look at a node and its cordon, once.
+	beforeCordon func()
+	onWait       func(ctx context.Context, id ids.JobID) error
+	peers        int
 }
 
 func jobIDOf(owner int64) ids.JobID {
@@ -114,7 +118,7 @@ func (w *world) reset() {
 	w.apps, w.licenses, w.tokens = map[string]record.App{}, map[string]record.License{}, map[string]record.Token{}
 	w.artifacts, w.live = map[artifact.Digest]record.Artifact{}, map[ids.JobID]core.JobView{}
 	w.setup, w.setupUsed, w.submits, w.actors = enroll.NewSetupToken(), false, nil, nil
-	w.refuse, w.down, w.notReady, w.onWait = nil, nil, nil, nil
+	w.refuse, w.down, w.notReady, w.onWait, w.beforeCordon = nil, nil, nil, nil, nil
 	w.secrets = map[string]enroll.Secret{"node": enroll.NewNodeSecret()}
 	for id := range userRoles {
 		w.secrets[userText(id)] = enroll.NewTokenSecret()
@@ -143,7 +147,7 @@ func (w *world) seed(owner int64) {
 			ID: jobIDOf(owner), App: "app-" + name, Owner: owner, Role: "worker", Runner: "checksum", Priority: 50,
 			Demands: fleet.Vector{Slots: 1}, Labels: []fleet.Label{{Name: "build", Value: "812"}},
 		},
-		State: fleet.JobQueued, Cause: fleet.CausePoolExhausted, SubmittedAt: worldNow,
+		State: fleet.JobQueued, Cause: fleet.CausePoolExhausted, Pool: fleet.OwnerPool(owner), SubmittedAt: worldNow,
 		Decision: record.AppendDecision(nil, &decision, worldNow),
 	}
 }
@@ -187,7 +191,7 @@ func (w *world) TokenBySum(_ context.Context, sum enroll.Sum) (record.Token, rec
 	defer w.mu.Unlock()
 	for id, roles := range userRoles {
 		if w.secrets[userText(id)].Sum == sum {
-			return record.Token{ID: "in-use", User: id}, record.User{ID: id, Name: userText(id), Roles: roles}, nil
+			return record.Token{ID: "in-use", User: id}, record.User{ID: id, Name: userText(id), Roles: roles, Grants: userGrants[id]}, nil
 		}
 	}
 	return record.Token{}, record.User{}, none("token")
@@ -275,11 +279,18 @@ func (w *world) RevokeNode(_ context.Context, actor record.Actor, node, _ string
 	return none("node")
 }
 
-func (w *world) CordonNode(_ context.Context, actor record.Actor, node, reason string, _ *int64) (fleet.NodeRecord, error) {
+func (w *world) CordonNode(_ context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error) {
 	w.actors = append(w.actors, actor)
+	if before := w.beforeCordon; before != nil {
+		w.beforeCordon = nil
+		before()
+	}
 	n, ok := w.nodes[node]
 	if !ok {
 		return fleet.NodeRecord{}, none("node")
+	}
+	if ifVersion != nil && *ifVersion != n.Version {
+		return fleet.NodeRecord{}, fleet.Errorf(fleet.CodePreconditionFail, "it has changed")
 	}
 	n.Holds = []fleet.Hold{{Kind: fleet.HoldCordon, Owner: "operator", Actor: actor.Subject, Reason: reason}}
 	n.Version++
@@ -299,6 +310,9 @@ func (w *world) UncordonNode(_ context.Context, actor record.Actor, node, _ stri
 func (w *world) Pool(_ context.Context, id string) (fleet.Pool, error) {
 	if slices.Contains([]string{"default", "unassigned", "pool-1", "pool-7", "pool-8", "pool-9"}, id) {
 		return fleet.Pool{ID: id, Name: id, Kind: fleet.KindUser, State: fleet.PoolActive}, nil
+	}
+	if id == "canary-1" {
+		return fleet.Pool{ID: id, Name: id, Kind: fleet.KindNamed, State: fleet.PoolActive}, nil
 	}
 	return fleet.Pool{}, none("pool")
 }

@@ -4,9 +4,17 @@ package rest
 type User struct {
 	ID        string   `json:"id"` // decimal
 	Name      string   `json:"name"`
-	Roles     []string `json:"roles"` // superadmin, operator, viewer, user
+	Roles     []string `json:"roles"`  // for the whole fleet: superadmin, operator, viewer, user
+	Grants    []Grant  `json:"grants"` // roles for single pools
 	Disabled  bool     `json:"disabled"`
 	CreatedAt Time     `json:"createdAt"`
+}
+
+// Grant is a role for one pool: its holder sees that pool, its nodes and its queue,
+// and nothing of the others.
+type Grant struct {
+	Role string `json:"role"` // operator, viewer
+	Pool string `json:"pool"`
 }
 
 // UserRequest is the body of POST /v1/admin/users.
@@ -16,9 +24,11 @@ type UserRequest struct {
 	Password string   `json:"password,omitempty"` // 12..128 bytes; absent: none
 }
 
-// RolesRequest is the body of PUT /v1/admin/users/{id}/roles.
+// RolesRequest is the body of PUT /v1/admin/users/{id}/roles: one of the lists at
+// least is not empty.
 type RolesRequest struct {
 	Roles  []string `json:"roles"`
+	Grants *[]Grant `json:"grants,omitempty"` // absent: they stay
 	Reason string   `json:"reason,omitempty"`
 }
 

@@ -4,9 +4,16 @@
 export interface User {
   id: string; // decimal
   name: string;
-  roles: string[]; // superadmin, operator, viewer, user
+  roles: string[]; // for the whole fleet: superadmin, operator, viewer, user
+  grants: Grant[]; // roles for single pools
   disabled: boolean;
   createdAt: string;
+}
+
+/** Grant is a role for one pool: its holder sees that pool, its nodes and its queue, and nothing of the others. */
+export interface Grant {
+  role: string; // operator, viewer
+  pool: string;
 }
 
 /** UserRequest is the body of POST /v1/admin/users. */
@@ -16,9 +23,10 @@ export interface UserRequest {
   password?: string; // 12..128 bytes; absent: none
 }
 
-/** RolesRequest is the body of PUT /v1/admin/users/{id}/roles. */
+/** RolesRequest is the body of PUT /v1/admin/users/{id}/roles: one of the lists at least is not empty. */
 export interface RolesRequest {
   roles: string[];
+  grants?: Grant[]; // absent: they stay
   reason?: string;
 }
 

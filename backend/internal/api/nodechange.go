@@ -1,0 +1,134 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"rockpool/backend/internal/access"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+	"rockpool/backend/internal/rest"
+)
+
+const maxReason = 500 // bytes of an administrative action's reason
+
+func etag(version int64) string { return strconv.Quote(strconv.FormatInt(version, 10)) }
+
+// ifMatch reads the version that the client saw; nil: any will do.
+func (c *call) ifMatch() (*int64, error) {
+	values := c.Request().Header.Values("If-Match")
+	if len(values) == 0 || len(values) == 1 && values[0] == "*" {
+		return nil, nil
+	}
+	if len(values) == 1 {
+		text, quoted := strings.CutPrefix(values[0], `"`)
+		text, ended := strings.CutSuffix(text, `"`)
+		if version, err := strconv.ParseInt(text, 10, 64); quoted && ended && err == nil {
+			return &version, nil
+		}
+	}
+	return nil, badRequest(`If-Match is the ETag that it came with, such as "17"`)
+}
+
+// maxRaces bounds how often a change is tried again because the record changed
+// between the look whether the caller may see it and the change.
+const maxRaces = 5
+
+// nodeChange writes a change of a node's record, if that still has the version.
+type nodeChange func(ctx context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error)
+
+// changeNode changes the path's node, and the very next decision knows it. A caller
+// who sees some pools only changes the record that was seen in one of them: who
+// moves it away meanwhile wins.
+func (a *API) changeNode(c *call, reason string, change nodeChange) (fleet.NodeRecord, error) {
+	id, err := c.named("node")
+	if err != nil {
+		return fleet.NodeRecord{}, err
+	}
+	asked, err := c.ifMatch()
+	if err != nil {
+		return fleet.NodeRecord{}, err
+	}
+	if err := checkLine("reason", reason, maxReason); err != nil {
+		return fleet.NodeRecord{}, err
+	}
+	for try := 1; ; try++ {
+		row, err := a.node(c, id)
+		if err != nil {
+			return fleet.NodeRecord{}, err
+		}
+		version := asked
+		if version == nil && !c.scope.All {
+			version = &row.Version
+		}
+		changed, err := change(c.ctx(), c.actor(), id, reason, version)
+		if access.CodeOf(err) == fleet.CodePreconditionFail && asked == nil && try < maxRaces {
+			continue
+		}
+		if err != nil {
+			return fleet.NodeRecord{}, err
+		}
+		return changed, a.dispatch.PutNode(context.WithoutCancel(c.ctx()), changed)
+	}
+}
+
+func (a *API) moveNode(c *call, in *rest.MoveRequest) error {
+	if err := a.existingPool(c, in.Pool); err != nil {
+		return err
+	}
+	var from string
+	moved, err := a.changeNode(c, in.Reason, func(ctx context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error) {
+		was, rec, err := a.store.MoveNode(ctx, actor, node, in.Pool, reason, ifVersion)
+		from = was
+		return rec, err
+	})
+	if err != nil {
+		return err
+	}
+	now, err := a.dispatch.Fleet(c.ctx())
+	if err != nil {
+		return err
+	}
+	doc := rest.Moved{Node: moved.ID, From: from, To: in.Pool, Applied: true, Version: moved.Version}
+	if live := viewOf(now, moved.ID); live != nil {
+		doc.Running = len(live.Running)
+	}
+	c.Response().Header().Set("ETag", etag(moved.Version))
+	return c.JSON(http.StatusOK, doc)
+}
+
+// cordonNode keeps new work from a node; what runs there goes on.
+func (a *API) cordonNode(c *call, in *rest.ReasonRequest) error {
+	changed, err := a.changeNode(c, in.Reason, a.store.CordonNode)
+	if err != nil {
+		return err
+	}
+	return a.answerNode(c, changed.ID)
+}
+
+func (a *API) uncordonNode(c *call, in *rest.ReasonRequest) error {
+	changed, err := a.changeNode(c, in.Reason, a.store.UncordonNode)
+	if err != nil {
+		return err
+	}
+	return a.answerNode(c, changed.ID)
+}
+
+func (a *API) revokeNode(c *call, in *rest.ReasonRequest) error {
+	id, err := c.named("node")
+	if err != nil {
+		return err
+	}
+	if err := checkLine("reason", in.Reason, maxReason); err != nil {
+		return err
+	}
+	if err := a.store.RevokeNode(c.ctx(), c.actor(), id, in.Reason); err != nil {
+		return err
+	}
+	if err := a.dispatch.RevokeNode(context.WithoutCancel(c.ctx()), id, in.Reason); err != nil {
+		return err
+	}
+	return a.answerNode(c, id)
+}
