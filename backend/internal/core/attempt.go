@@ -44,19 +44,19 @@ func note(node string, a Attempt, action, detail string, out *Effects) {
 }
 
 // speaker finds the node that speaks over its open session.
-func (d *Dispatch) speaker(now fleet.Time, id string, epoch int64) *node {
+func (d *Dispatch) speaker(now fleet.Time, id string, epoch int64, out *Effects) *node {
 	n := d.nodes[id]
 	if n == nil || !n.speaks(epoch) {
 		return nil
 	}
-	d.renew(now, n)
+	d.renew(now, n, out)
 	return n
 }
 
 // Accept takes a node's yes to an offer and answers it with start. What is not
 // offered to it any more is void.
 func (d *Dispatch) Accept(now fleet.Time, id string, epoch int64, a Attempt, out *Effects) {
-	n := d.speaker(now, id, epoch)
+	n := d.speaker(now, id, epoch, out)
 	if n == nil {
 		note(id, a, AuditAcceptFenced, "over a session that is not the node's open one", out)
 		return
@@ -73,13 +73,14 @@ func (d *Dispatch) Accept(now fleet.Time, id string, epoch int64, a Attempt, out
 
 // Decline takes a node's no. The job keeps away from it for a while.
 func (d *Dispatch) Decline(now fleet.Time, id string, epoch int64, a Attempt, reason string, out *Effects) {
-	n := d.speaker(now, id, epoch)
+	n := d.speaker(now, id, epoch, out)
 	if n == nil {
 		return
 	}
 	j := d.jobs[a.Job]
 	if j != nil && j.held == n && j.row.Attempt == a.Attempt && (j.stage == stageSent || j.stage == stageMaybe) {
 		j.row.Detail = reason
+		d.rejected(now, n, out)
 		d.keepAway(now, j, n, d.cfg.AvoidFor)
 		d.giveUp(now, j, fleet.AttemptDeclined, fleet.CauseDeclined, out)
 	}
@@ -99,7 +100,7 @@ func (d *Dispatch) offerUnanswered(now fleet.Time, j *job, attempt int32, out *E
 
 // Progress notes how far a running attempt is.
 func (d *Dispatch) Progress(now fleet.Time, id string, epoch int64, a Attempt, percent int32, out *Effects) {
-	n := d.speaker(now, id, epoch)
+	n := d.speaker(now, id, epoch, out)
 	if n == nil {
 		return
 	}
@@ -114,7 +115,7 @@ func (d *Dispatch) Progress(now fleet.Time, id string, epoch int64, a Attempt, p
 // node can end the job; everybody else is answered and noted, and nothing
 // changes. The answer to an accepted result goes out when it is committed.
 func (d *Dispatch) Result(now fleet.Time, id string, epoch int64, a Attempt, res *fleet.Result, out *Effects) {
-	n := d.speaker(now, id, epoch)
+	n := d.speaker(now, id, epoch, out)
 	if n == nil {
 		note(id, a, AuditResultFenced, "over a session that is not the node's open one", out)
 		return
@@ -169,9 +170,12 @@ func (d *Dispatch) accept(now fleet.Time, n *node, j *job, res *fleet.Result, ou
 	if j.row.StartedAt == 0 {
 		j.row.StartedAt = max(j.row.AssignedAt, now-fleet.Time(max(0, res.RunMs)))
 	}
-	if j.row.Outcome == fleet.AttemptOrphaned {
+	d.tried(now, n, res, out)
+	drained := j.drained()
+	if j.row.Outcome == fleet.AttemptOrphaned && !drained {
 		j.row.Counted-- // it counts once
 	}
+	j.draining = drained && res.Status != fleet.ResultSucceeded
 	canceling := j.row.State == fleet.JobCanceling
 	d.endAttempt(now, j, fleet.AttemptEnded, cause)
 	verdict := VerdictStored
@@ -179,6 +183,10 @@ func (d *Dispatch) accept(now fleet.Time, n *node, j *job, res *fleet.Result, ou
 	case canceling:
 		verdict = VerdictCanceled
 		d.finish(now, j, fleet.JobCanceled, fleet.CauseCanceledByUser, j.row.Detail, res, out)
+	case j.row.Cause == fleet.CauseDrained:
+		verdict = VerdictFenced
+		d.queue.Remove(&j.wait)
+		d.next(now, j, out)
 	case !cause.Retryable():
 		d.finish(now, j, endState[res.Status], cause, res.Detail, res, out)
 	case j.usedUp():
@@ -217,7 +225,7 @@ func causeOf(res *fleet.Result) fleet.Cause {
 // Recalled judges a result of a job, or of an attempt, that is no longer in
 // memory by what the database has.
 func (d *Dispatch) Recalled(now fleet.Time, r Recall, row RecalledRow, out *Effects) {
-	n := d.speaker(now, r.Node, r.Epoch)
+	n := d.speaker(now, r.Node, r.Epoch, out)
 	if n == nil {
 		return
 	}

@@ -74,7 +74,7 @@ func (d *Dispatch) assignmentCommitted(now fleet.Time, j *job, out *Effects) {
 		d.sendOffer(now, j, out)
 	case j.stage == stageUnsent:
 		d.giveUp(now, j, fleet.AttemptUnanswered, fleet.CauseAssignmentRefused, out)
-	case j.startDue:
+	case j.startDue && !j.draining:
 		j.startDue = false
 		d.sendStart(n, j, out)
 	}

@@ -114,11 +114,14 @@ func (d *Dispatch) Tick(now fleet.Time, out *Effects) {
 	}
 	for d.timers.first() <= now {
 		t := d.timers.pop()
-		if t.kind == leaseDue {
+		switch j := d.jobs[t.job]; {
+		case t.kind == leaseDue:
 			d.leaseDue(now, t, out)
-		} else if t.kind == lookDue {
+		case t.kind == lookDue:
 			d.lookDue(now, t, out)
-		} else if j := d.jobs[t.job]; j != nil {
+		case t.kind == holdDue:
+			d.holdDue(now, t, out)
+		case j != nil:
 			d.jobDue(now, t, j, out)
 		}
 	}
@@ -146,6 +149,9 @@ func (d *Dispatch) excuse(now, late fleet.Time) {
 	for _, n := range d.order {
 		if n.timer != fleet.Never {
 			n.timer += late
+		}
+		if n.holdTimer != fleet.Never {
+			n.holdTimer += late
 		}
 		n.lease.On(lease.Excused, now, d.leases())
 	}

@@ -55,6 +55,7 @@ const (
 const (
 	CloseSuperseded = "superseded by a newer session of this node" // code conflict
 	CloseRevoked    = "revoked"                                    // code forbidden
+	CloseLeft       = "taken out of the fleet"                     // code forbidden
 	CloseLost       = "lease lost: register again"                 // code unavailable
 )
 
@@ -65,6 +66,7 @@ const (
 	AuditAcceptNotYours = "accept_not_yours"
 	AuditAcceptFenced   = "accept_fenced"   // over a superseded session
 	AuditResultConflict = "result_conflict" // another body for a result that is stored
+	AuditHoldLifted     = "hold_lifted"     // a person lifted an automatic or a node's own hold
 
 	AuditAlarmAcknowledged = "alarm_acknowledged"
 	AuditAlarmSilenced     = "alarm_silenced"

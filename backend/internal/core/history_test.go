@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/hold"
 )
 
 // agent is a node's process as far as the core can see it.
@@ -217,19 +218,16 @@ func (w *world) heartbeat(a *agent) {
 // change alters the store now; the core hears of it later.
 func (w *world) change() {
 	s := w.store
-	switch w.pick("change", 6) {
+	switch w.pick("change", 8) {
 	case 0, 1:
 		n := s.nodes[w.agents[w.pick("node", len(w.agents))].id]
 		n.rec.Pool = s.pools[w.pick("pool", len(s.pools))].ID
 		w.hear(n)
-	case 2:
-		n := s.nodes[w.agents[w.pick("node", len(w.agents))].id]
-		kinds := []fleet.HoldKind{fleet.HoldCordon, fleet.HoldDrain, fleet.HoldQuarantine, fleet.HoldAuto}
-		n.rec.Holds = nil
-		if w.pick("hold", 2) == 0 {
-			n.rec.Holds = []fleet.Hold{{Kind: kinds[w.pick("kind", len(kinds))]}}
-		}
+	case 2, 6, 7:
+		n := s.nodes[w.busy().id]
+		w.holdAny(n)
 		w.hear(n)
+		w.listen()
 	case 3:
 		a := &s.apps[w.pick("app", len(s.apps))]
 		a.Bindings = nil
@@ -254,6 +252,46 @@ func (w *world) change() {
 				return
 			}
 		}
+	}
+}
+
+// busy is an agent that has work, if there is one.
+func (w *world) busy() *agent {
+	from := w.pick("node", len(w.agents))
+	for i := range w.agents {
+		if a := w.agents[(from+i)%len(w.agents)]; len(a.work) > 0 {
+			return a
+		}
+	}
+	return w.agents[from]
+}
+
+// holdAny lifts an operator's holds, or puts one: a drain mostly has a deadline,
+// also one that has passed already.
+func (w *world) holdAny(n *modelNode) {
+	var holds []fleet.Hold
+	if w.pick("hold", 3) > 0 {
+		kinds := []fleet.HoldKind{fleet.HoldDrain, fleet.HoldDrain, fleet.HoldCordon, fleet.HoldQuarantine}
+		h := fleet.Hold{Kind: kinds[w.pick("kind", len(kinds))], Owner: fleet.OwnerOperator}
+		if span := []fleet.Time{0, -500, 1, 2000, 20_000}[w.pick("deadline", 5)]; span != 0 && h.Kind == fleet.HoldDrain {
+			h.Deadline = w.now + span
+		}
+		if w.pick("until", 4) == 0 {
+			h.Until = w.now + []fleet.Time{1, 15_000, 60_000}[w.pick("ends", 3)]
+		}
+		holds = append(holds, h)
+	}
+	n.rec.Holds = hold.Merged(holds, n.rec.Holds)
+}
+
+// liftAny lets a person lift a hold that the core put.
+func (w *world) liftAny(a *agent) {
+	for _, h := range w.d.nodes[a.id].rec.Holds {
+		lifted := w.d.LiftHold(w.now, a.id, h.Kind, h.Owner, Actor{Subject: "u:1"}, "by hand", w.pending)
+		if lifted != hold.OfCore(h) {
+			w.fail("lifting %+v: %v", h, lifted)
+		}
+		w.after()
 	}
 }
 
@@ -297,17 +335,19 @@ func (w *world) step() {
 		w.read(a)
 	case choice < 80:
 		w.work(a)
-	case choice < 86:
+	case choice < 85:
 		w.heartbeat(a)
-	case choice < 92:
+	case choice < 91:
 		w.pass([]fleet.Time{10, 400, 1500, 3000, 6000, 26_000, 31_000, 95_000}[w.pick("pass", 8)])
-	case choice < 93:
+	case choice < 92:
 		w.forge(a)
-	case choice < 95:
+	case choice < 94:
 		if len(w.jobs) > 0 {
 			w.d.Cancel(w.now, w.jobs[w.pick("job", len(w.jobs))].ID, "u:1", 1000, w.pending)
 			w.after()
 		}
+	case choice < 95:
+		w.liftAny(a)
 	case choice < 97:
 		w.change()
 	case choice < 99:
@@ -340,6 +380,14 @@ func (w *world) submitAny() {
 
 // depart is a goodbye for good, or an operator's order.
 func (w *world) depart(a *agent) {
+	if a.open && a.ready && w.pick("stop", 2) == 0 {
+		w.d.Goodbye(w.now, a.id, a.epoch, GoodbyeStop, w.pending)
+		w.after()
+		if w.pick("gone", 2) == 0 {
+			w.restart(a)
+		}
+		return
+	}
 	if a.open && a.ready && w.pick("leave", 2) == 0 {
 		w.d.Goodbye(w.now, a.id, a.epoch, GoodbyeLeft, w.pending)
 		a.open, a.ready, a.mail, a.work = false, false, nil, nil
@@ -352,8 +400,11 @@ func (w *world) depart(a *agent) {
 	}
 	n.rec.Left = true
 	w.hear(n)
-	if w.pick("revoke", 2) == 0 {
+	switch w.pick("revoke", 3) {
+	case 0:
 		w.admin[len(w.admin)-1] = func() { w.d.RevokeNode(w.now, a.id, "lost its disk", w.pending) }
+	case 1:
+		w.admin[len(w.admin)-1] = func() { w.d.LeaveNode(w.now, a.id, "sold", w.pending) }
 	}
 }
 
@@ -419,7 +470,7 @@ func (w *world) heal() {
 	for i, a := range w.agents {
 		a.slots = 2
 		n := w.store.nodes[a.id]
-		n.rec.Holds, n.rec.Left = nil, false
+		n.rec.Holds, n.rec.Left = hold.Merged(nil, n.rec.Holds), false
 		if i%2 == 0 {
 			n.rec.Pool = fleet.PoolDefault
 		}
@@ -432,6 +483,7 @@ func (w *world) heal() {
 		w.finish(0)
 		for _, a := range w.agents {
 			w.connect(a)
+			w.liftAny(a)
 			for len(a.mail) > 0 {
 				w.read(a)
 			}
@@ -459,10 +511,17 @@ func (w *world) atRest() {
 		if n.reserved != 0 {
 			w.fail("%s leaks %d slots", id, n.reserved)
 		}
+		if len(n.rec.Holds)+len(w.d.nodes[id].rec.Holds) > 0 {
+			w.fail("%s keeps holds %+v, stored %+v", id, w.d.nodes[id].rec.Holds, n.rec.Holds)
+		}
 	}
 	for _, id := range w.store.order {
-		if j := w.store.jobs[id]; !j.row.State.Terminal() {
+		j := w.store.jobs[id]
+		if !j.row.State.Terminal() {
 			w.fail("%s is %v at rest", id, j.row.State)
+		}
+		if least, most := w.store.counted(id); j.row.Counted < least || j.row.Counted > most {
+			w.fail("%s: %d to %d attempts count, its row says %+v", id, least, most, j.row)
 		}
 	}
 	for at, node := range w.store.assigned {
@@ -508,11 +567,21 @@ func TestHistory_LongSeeds(t *testing.T) {
 	if testing.Short() {
 		seeds = 10
 	}
+	autos, drained := 0, 0
 	for seed := range seeds {
 		w := seeded(t, seed, 1500, false)
 		if len(w.store.order) < 50 {
 			t.Fatalf("seed %d: only %d jobs", seed, len(w.store.order))
 		}
+		autos += w.store.autos
+		for _, a := range w.store.attempts {
+			if a.Cause == fleet.CauseDrained && a.Outcome != fleet.AttemptUnanswered {
+				drained++
+			}
+		}
+	}
+	if autos == 0 || drained == 0 {
+		t.Fatalf("the histories show too little: %d automatic holds, %d drained attempts", autos, drained)
 	}
 }
 

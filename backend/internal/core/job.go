@@ -35,8 +35,10 @@ type job struct {
 	missed   uint8  // reports since that should have named it
 	startDue bool   // start goes out when the adoption is committed
 
-	graceMs    int64 // of a cancel
+	graceMs    int64      // of a cancel
+	cancelEnds fleet.Time // when it ends without the node's word
 	cancelSent bool
+	draining   bool // its node was asked to end the attempt because it is drained
 	late       bool // its node sent a result after the job had ended otherwise
 
 	placed  *fleet.Decision // of the current attempt
@@ -69,7 +71,7 @@ func (j *job) state() fleet.JobState {
 }
 
 // orphanOf reports a waiting job whose newest attempt was orphaned on the node
-// and not superseded: it may still come back.
+// and not superseded: it may still come back, or its result when it was drained.
 func (j *job) orphanOf(n *node) bool {
 	return j.row.State == fleet.JobQueued && j.row.Outcome == fleet.AttemptOrphaned && j.row.Node == n.rec.ID
 }
@@ -118,13 +120,18 @@ func (d *Dispatch) release(j *job) {
 	d.free(n)
 }
 
-// endAttempt closes the open attempt. Ended and orphaned ones count.
+// endAttempt closes the open attempt. Ended and orphaned ones count, but for those
+// that a drain ended.
 func (d *Dispatch) endAttempt(now fleet.Time, j *job, outcome fleet.AttemptOutcome, cause fleet.Cause) {
+	if j.draining {
+		cause = fleet.CauseDrained
+	}
 	j.row.Outcome, j.row.Cause = outcome, cause
-	if outcome == fleet.AttemptEnded || outcome == fleet.AttemptOrphaned {
+	if !j.draining && (outcome == fleet.AttemptEnded || outcome == fleet.AttemptOrphaned) {
 		j.row.Counted++
 	}
 	j.stage, j.ended, j.startDue = stageNone, now, false
+	j.draining, j.cancelSent = false, false
 	d.release(j)
 }
 
@@ -144,6 +151,8 @@ func (d *Dispatch) next(now fleet.Time, j *job, out *Effects) {
 	switch {
 	case j.row.State == fleet.JobCanceling:
 		d.finish(now, j, fleet.JobCanceled, fleet.CauseCanceledByUser, j.row.Detail, nil, out)
+	case j.row.Cause == fleet.CauseDrained && j.row.Outcome != fleet.AttemptUnanswered && j.spec.OnNodeLost == fleet.OnLostFail:
+		d.finish(now, j, fleet.JobFailed, fleet.CauseDrained, "", nil, out)
 	case j.row.Outcome == fleet.AttemptOrphaned && j.spec.OnNodeLost == fleet.OnLostFail:
 		d.finish(now, j, fleet.JobFailed, fleet.CauseNodeLost, "", nil, out)
 	case j.usedUp():

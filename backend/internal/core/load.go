@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/hold"
 	"rockpool/backend/internal/core/lease"
 )
 
@@ -37,7 +38,7 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 	}
 	for i := range snap.Nodes {
 		n := d.newNode(snap.Nodes[i])
-		d.inherit(n, before[n.rec.ID])
+		d.inherit(now, n, before[n.rec.ID])
 	}
 	d.alarms.Load(snap.Epoch, snap.Alarms)
 	for _, n := range order {
@@ -60,7 +61,7 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 }
 
 // inherit keeps what the sessions of the node told.
-func (d *Dispatch) inherit(n, old *node) {
+func (d *Dispatch) inherit(now fleet.Time, n, old *node) {
 	if old == nil {
 		return
 	}
@@ -72,6 +73,12 @@ func (d *Dispatch) inherit(n, old *node) {
 		d.closeLater(old, fleet.CodeConflict, CloseSuperseded)
 	default:
 		n.live = old.live
+		if n.rec.BootID != old.rec.BootID { // its commit was not known of
+			n.bootSince = now
+		}
+		if own, stands := hold.Find(old.rec.Holds, fleet.HoldDrain, fleet.OwnerSelf); stands {
+			n.rec.Holds = hold.With(n.rec.Holds, own)
+		}
 	}
 }
 
@@ -128,6 +135,8 @@ func (d *Dispatch) restore(now fleet.Time, o *OpenJob, old *job) {
 			j.graceMs = int64(d.cfg.DefaultGrace)
 		}
 		d.awaitCancel(now, j)
+	case j.draining:
+		d.awaitCancel(now, j)
 	case j.stage == stageUnsent:
 		d.resume.unsent = append(d.resume.unsent, j)
 	case j.stage == stageSent:
@@ -141,6 +150,7 @@ func (j *job) remember(old *job) {
 		j.stage = old.stage
 	}
 	j.boot, j.percent, j.graceMs, j.past = old.boot, old.percent, old.graceMs, old.past
+	j.draining, j.cancelSent = old.draining, old.cancelSent
 	if j.row.StartedAt == 0 {
 		j.row.StartedAt = old.row.StartedAt
 	}
@@ -173,6 +183,7 @@ func (d *Dispatch) goOn(now fleet.Time, out *Effects) {
 		}
 	}
 	for _, n := range d.order {
+		d.passHolds(now, n, out)
 		d.free(n)
 	}
 }

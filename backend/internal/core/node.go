@@ -6,6 +6,7 @@ import (
 
 	"rockpool/backend/internal/core/alarm"
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/hold"
 	"rockpool/backend/internal/core/lease"
 	"rockpool/backend/internal/core/schedule"
 )
@@ -22,6 +23,8 @@ type node struct {
 	timer  fleet.Time    // when its lease is looked at
 	freed  bool          // in Dispatch.freed
 	alarms []*alarm.Case // about it, that last
+
+	holdTimer fleet.Time // when its holds are looked at
 }
 
 // live is what only the node's sessions tell: it outlives a Load.
@@ -32,6 +35,9 @@ type live struct {
 	bootSince fleet.Time        // when this process first heard of its boot; 0: it had that boot before
 	open      bool              // that session's connection stands
 	pending   *HelloEvent       // its hello, until the session is committed
+
+	rejections hold.Rejections
+	flaps      hold.Flaps
 
 	accepting     bool
 	acceptReason  string
@@ -76,7 +82,7 @@ func (n *node) blocks() schedule.Blocks {
 }
 
 func (d *Dispatch) newNode(rec fleet.NodeRecord) *node {
-	n := &node{rec: rec, timer: fleet.Never, live: live{accepting: true, healthy: true}}
+	n := &node{rec: rec, timer: fleet.Never, holdTimer: fleet.Never, live: live{accepting: true, healthy: true}}
 	n.slot.ID = rec.ID
 	if rec.Left {
 		n.lease.State = fleet.LeaseLeft
@@ -141,8 +147,9 @@ func (d *Dispatch) rerouteOwner(owner int64) {
 }
 
 // PutNode tells of a new or changed record, after the store has it: a move,
-// holds, an owner. The very next decision uses it. What the record says of the
-// node itself is older than what a newer session has told, and then ignored.
+// operators' holds, an owner. The very next decision uses it. What the record says
+// of the node itself is older than what a newer session has told, and then ignored;
+// of holds that are the core's own, memory knows better.
 func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects) {
 	n := d.nodes[rec.ID]
 	switch {
@@ -156,6 +163,8 @@ func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects) {
 			rec.Epoch, rec.BootID = n.rec.Epoch, n.rec.BootID
 			rec.Capacity, rec.Backend, rec.Runners, rec.Region = n.rec.Capacity, n.rec.Backend, n.rec.Runners, n.rec.Region
 		}
+		n.booted(now, rec.BootID)
+		rec.Holds = hold.Merged(rec.Holds, n.rec.Holds)
 		n.rec = rec
 		if left {
 			d.close(n, fleet.CodeForbidden, CloseRevoked, out)
@@ -163,21 +172,31 @@ func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects) {
 		}
 	}
 	d.reindex(n)
+	d.passHolds(now, n, out)
 	d.settle(now, out)
 }
 
 // RevokeNode takes a node's session and work away, after the store has taken its
 // secret: it has left.
 func (d *Dispatch) RevokeNode(now fleet.Time, id, reason string, out *Effects) {
+	d.dismiss(now, id, CloseRevoked, reason, out)
+}
+
+// LeaveNode takes a node out of the fleet on an operator's word, after the store
+// has: its session ends, and its work goes on as the jobs' policies say.
+func (d *Dispatch) LeaveNode(now fleet.Time, id, detail string, out *Effects) {
+	d.dismiss(now, id, CloseLeft, detail, out)
+}
+
+func (d *Dispatch) dismiss(now fleet.Time, id, why, reason string, out *Effects) {
 	n := d.nodes[id]
 	if n == nil {
 		return
 	}
-	detail := CloseRevoked
 	if reason != "" {
-		detail = CloseRevoked + ": " + reason
+		why += ": " + reason
 	}
-	d.close(n, fleet.CodeForbidden, detail, out)
+	d.close(n, fleet.CodeForbidden, why, out)
 	d.leave(now, n, out)
 	d.settle(now, out)
 }
@@ -198,6 +217,7 @@ func (d *Dispatch) leave(now fleet.Time, n *node, out *Effects) {
 	d.reblock(n)
 	d.countOwner(n, n.rec.Owner)
 	d.nodeAlarmOver(now, fleet.AlarmNodeLost, n, out)
+	d.autoOver(now, n, out)
 	d.loseAll(now, n, out)
 	d.seen(n)
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/hold"
 	"rockpool/backend/internal/core/lease"
 )
 
@@ -31,8 +32,11 @@ func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int
 func (d *Dispatch) opened(now fleet.Time, n *node, out *Effects) {
 	ev := n.pending
 	n.pending = nil
+	was := n.lease.State
 	n.lease.On(lease.Opened, now, d.leases())
 	d.nodeAlarmOver(now, fleet.AlarmNodeLost, n, out)
+	d.returned(now, n, was, out)
+	n.rec.Holds = hold.Without(n.rec.Holds, fleet.HoldDrain, fleet.OwnerSelf)
 	n.accepting, n.acceptReason, n.healthy, n.healthReasons = true, "", true, nil
 	welcome := &Welcome{Pool: n.rec.Pool, Holds: n.rec.Holds}
 	out.Sends = append(out.Sends, Send{Kind: SendWelcome, Node: n.rec.ID, Epoch: n.epoch, Welcome: welcome})
@@ -46,13 +50,18 @@ func (n *node) reported(now fleet.Time, epoch int64, r *fleet.NodeReport) {
 	if epoch < n.rec.Epoch {
 		return
 	}
-	if n.rec.BootID != r.BootID {
-		n.bootSince = now
-	}
+	n.booted(now, r.BootID)
 	n.rec.Epoch, n.rec.Left = epoch, false
 	n.rec.BootID, n.rec.Region, n.rec.Backend = r.BootID, r.Region, r.Backend
 	n.rec.Capacity, n.rec.Runners = r.Capacity, r.Runners
 	n.report = r
+}
+
+// booted notes when the node's process is another than the one on record.
+func (n *node) booted(now fleet.Time, boot string) {
+	if boot != n.rec.BootID {
+		n.bootSince = now
+	}
 }
 
 // Heartbeat renews the lease and compares what the node runs with what it
@@ -64,8 +73,8 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 	if n == nil || !n.speaks(epoch) {
 		return
 	}
+	d.renew(now, n, out)
 	ack.OK, ack.Holds = true, n.rec.Holds
-	d.renew(now, n)
 	if n.pending != nil {
 		return
 	}
@@ -87,18 +96,20 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 // Alive renews the lease for any other frame of the node.
 func (d *Dispatch) Alive(now fleet.Time, id string, epoch int64, out *Effects) {
 	if n := d.nodes[id]; n != nil && n.speaks(epoch) {
-		d.renew(now, n)
+		d.renew(now, n, out)
 		d.settle(now, out)
 	}
 }
 
-func (d *Dispatch) renew(now fleet.Time, n *node) {
+func (d *Dispatch) renew(now fleet.Time, n *node, out *Effects) {
 	if n.pending != nil {
 		n.lease.Seen, n.lease.Heard = now, now
 		return
 	}
+	was := n.lease.State
 	if n.lease.On(lease.Renewed, now, d.leases()) {
 		d.watch(n)
+		d.returned(now, n, was, out)
 		d.reblock(n)
 	}
 }
@@ -118,8 +129,8 @@ func (d *Dispatch) SessionClosed(now fleet.Time, id string, epoch int64, out *Ef
 	d.settle(now, out)
 }
 
-// Goodbye tells that the node goes: for good when it has left, else it gets no
-// more work until it is back.
+// Goodbye tells that the node goes: for good when it has left, else a hold of its
+// own keeps new work from it until it is back.
 func (d *Dispatch) Goodbye(now fleet.Time, id string, epoch int64, kind string, out *Effects) {
 	n := d.nodes[id]
 	if n == nil || !n.speaks(epoch) {
@@ -131,8 +142,7 @@ func (d *Dispatch) Goodbye(now fleet.Time, id string, epoch int64, kind string, 
 		out.Sessions = append(out.Sessions, SessionWrite{Node: id, Epoch: epoch, Left: true})
 		d.leave(now, n, out)
 	} else {
-		n.accepting, n.acceptReason = false, kind
-		d.reblock(n)
+		d.putHold(now, n, fleet.Hold{Kind: fleet.HoldDrain, Owner: fleet.OwnerSelf, Reason: kind}, out)
 	}
 	d.settle(now, out)
 }
@@ -173,23 +183,26 @@ func (d *Dispatch) claim(now fleet.Time, n *node, j *job, r *Running, hello bool
 	}
 	switch j.row.State {
 	case fleet.JobQueued:
-		if !j.orphanOf(n) || !d.readopt(j, n, out) {
+		if !j.orphanOf(n) || j.drained() || !d.readopt(j, n, out) {
 			return false
 		}
 		j.startDue = r.Phase == PhaseAccepted
 		d.begun(now, j, r.Percent)
+		if _, over := hold.Drains(n.rec.Holds, now); over {
+			d.drainJob(now, j, out)
+		}
+		return true
 	case fleet.JobOffered:
 		if j.stage == stageUnsent {
 			return false
 		}
 		d.begun(now, j, r.Percent)
-		if r.Phase == PhaseAccepted && !j.startDue {
+		if r.Phase == PhaseAccepted && !j.startDue && !j.draining {
 			d.sendStart(n, j, out)
 		}
-	case fleet.JobCanceling:
-		if hello && j.cancelSent {
-			d.sendCancel(j, out)
-		}
+	}
+	if hello && j.cancelSent {
+		d.sendCancel(j, out)
 	}
 	return true
 }

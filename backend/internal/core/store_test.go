@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/hold"
 	"rockpool/shared/ids"
 )
 
@@ -20,6 +21,7 @@ type modelStore struct {
 	assigned map[Attempt]string // node of every attempt that was ever stored
 	keys     map[string]bool
 	alarms   alarmTable
+	autos    int // automatic holds ever
 }
 
 type modelNode struct {
@@ -80,6 +82,9 @@ func (s *modelStore) commit(e *Effects) []Refusal {
 			refused = append(refused, Refusal{Job: u.Job, Why: RefusedStale})
 		}
 	}
+	for _, w := range e.Holds {
+		s.hold(w)
+	}
 	for {
 		more := s.overfull(e, out)
 		if len(more) == 0 {
@@ -118,6 +123,19 @@ func (s *modelStore) overfull(e *Effects, out func(ids.JobID) bool) (refused []R
 		}
 	}
 	return refused
+}
+
+// hold is one that the core puts or lifts; the record's version stays.
+func (s *modelStore) hold(w HoldWrite) {
+	n := s.nodes[w.Node]
+	if w.Hold.Owner == fleet.OwnerSelf {
+		s.fail("a node's own hold is written: %+v", w)
+	}
+	n.rec.Holds = hold.Without(n.rec.Holds, w.Hold.Kind, w.Hold.Owner)
+	if !w.Lift {
+		n.rec.Holds = hold.With(n.rec.Holds, w.Hold)
+		s.autos++
+	}
 }
 
 func (s *modelStore) session(w SessionWrite) bool {
@@ -212,6 +230,29 @@ func (s *modelStore) update(u *JobUpdate) {
 		}
 		j.hasResult, j.digest = true, u.Result.Digest
 	}
+}
+
+// counted is how many of a job's attempts should count: those that were or may
+// have been started, and that no drain ended. Of a job that was canceled as it
+// waited, or could not wait, the row does not say what had ended its last one.
+func (s *modelStore) counted(id ids.JobID) (least, most int32) {
+	counts := func(outcome fleet.AttemptOutcome, cause fleet.Cause) bool {
+		return (outcome == fleet.AttemptEnded || outcome == fleet.AttemptOrphaned) && cause != fleet.CauseDrained
+	}
+	row := s.jobs[id].row
+	for number := int32(1); number < row.Attempt; number++ {
+		if a, kept := s.attempts[Attempt{Job: id, Attempt: number}]; kept && counts(a.Outcome, a.Cause) {
+			least++
+		}
+	}
+	most = least
+	if counts(row.Outcome, row.Cause) {
+		most++
+	}
+	if row.State != fleet.JobCanceled && row.Cause != fleet.CausePoolExhausted {
+		least = most
+	}
+	return least, most
 }
 
 func (s *modelStore) checkHeld() {

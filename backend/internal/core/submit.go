@@ -69,20 +69,26 @@ func (d *Dispatch) cancelOnNode(now fleet.Time, j *job, actor string, graceMs in
 		graceMs = int64(d.cfg.DefaultGrace)
 	}
 	j.graceMs = graceMs
+	j.draining, j.cancelSent = false, false // a person's word goes before a drain's
 	j.row.State, j.row.CancelBy = fleet.JobCanceling, actor
 	d.write(j, out)
 	d.awaitCancel(now, j)
 }
 
 func (d *Dispatch) awaitCancel(now fleet.Time, j *job) {
-	d.timers.add(timer{at: now + fleet.Time(j.graceMs) + d.cfg.CancelSlack, kind: cancelDue, job: j.spec.ID, attempt: j.row.Attempt})
+	j.cancelEnds = now + fleet.Time(j.graceMs) + d.cfg.CancelSlack
+	d.timers.add(timer{at: j.cancelEnds, kind: cancelDue, job: j.spec.ID, attempt: j.row.Attempt})
 }
 
-// cancelUnanswered ends a canceled job without its node's word.
+// cancelUnanswered ends a canceled job, or a drained attempt, without its node's
+// word.
 func (d *Dispatch) cancelUnanswered(now fleet.Time, j *job, attempt int32, out *Effects) {
-	if j.row.State != fleet.JobCanceling || j.row.Attempt != attempt {
-		return
+	switch {
+	case j.row.Attempt != attempt || now < j.cancelEnds:
+	case j.draining:
+		d.giveUp(now, j, fleet.AttemptOrphaned, fleet.CauseDrained, out)
+	case j.row.State == fleet.JobCanceling:
+		d.endAttempt(now, j, fleet.AttemptOrphaned, fleet.CauseNone)
+		d.finish(now, j, fleet.JobCanceled, fleet.CauseCanceledByUser, "its node did not confirm in time", nil, out)
 	}
-	d.endAttempt(now, j, fleet.AttemptOrphaned, fleet.CauseNone)
-	d.finish(now, j, fleet.JobCanceled, fleet.CauseCanceledByUser, "its node did not confirm in time", nil, out)
 }

@@ -14,6 +14,7 @@ const (
 	avoidDue                   // a job may be offered again to a node that it avoided
 	leaseDue                   // a lease may move
 	lookDue                    // alarms are looked at
+	holdDue                    // a hold may end, or a drain's deadline pass
 )
 
 // timer is one deadline. It is not taken back: when it is due, its owner looks

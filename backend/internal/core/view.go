@@ -159,7 +159,7 @@ func (n *node) running() []Running {
 // phase says how far a held attempt is, in the words of the channel.
 func (j *job) phase() Phase {
 	switch {
-	case j.row.State == fleet.JobCanceling:
+	case j.row.State == fleet.JobCanceling || j.draining:
 		return PhaseStopping
 	case j.stage == stageStarted:
 		return PhaseRunning

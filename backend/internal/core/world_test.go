@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/hold"
 	"rockpool/backend/internal/core/schedule"
 	"rockpool/shared/ids"
 )
@@ -249,6 +250,10 @@ func (w *world) check() {
 		if got := n.slot.Reserved().Slots; got != sum || sum < 0 {
 			w.fail("%s: reserved %d, its jobs hold %d", n.rec.ID, got, sum)
 		}
+		if sum > n.rec.Capacity.Slots && !w.calm {
+			w.fail("%s: %d of %d slots are reserved", n.rec.ID, sum, n.rec.Capacity.Slots)
+		}
+		w.checkHolds(n)
 		held += len(n.jobs)
 	}
 	waiting := 0
@@ -264,6 +269,24 @@ func (w *world) check() {
 		w.fail("totals %+v, but %d held, %d waiting", t, held, waiting)
 	}
 	w.checkEntries(w.pending)
+}
+
+// checkHolds: none outlives its time, and past a drain's deadline nothing runs
+// that was not asked to end.
+func (w *world) checkHolds(n *node) {
+	if ended := hold.Ended(n.rec.Holds, w.now); len(ended) > 0 {
+		w.fail("%s: %+v has ended at %d", n.rec.ID, ended, w.now)
+	}
+	drains, over := hold.Drains(n.rec.Holds, w.now)
+	for _, j := range n.jobs {
+		untaken := j.stage == stageUnsent || j.stage == stageSent
+		if j.row.State == fleet.JobOffered && (drains && untaken || over && !j.draining) {
+			w.fail("%s is drained (%+v) and keeps %s: stage %d", n.rec.ID, n.rec.Holds, j.spec.ID, j.stage)
+		}
+		if j.draining && (j.row.State != fleet.JobOffered || !j.cancelSent) {
+			w.fail("%s: a drain ends %s, which is %v", n.rec.ID, j.spec.ID, j.row.State)
+		}
+	}
 }
 
 func (w *world) checkJob(j *job) {

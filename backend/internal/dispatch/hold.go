@@ -1,0 +1,28 @@
+package dispatch
+
+import (
+	"context"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+)
+
+// LiftHold lifts an automatic hold, or a node's own, on by's word, and returns
+// after the commit. Where no such hold stands, and for operators' holds, which the
+// store lifts, it is not_found.
+func (l *Loop) LiftHold(ctx context.Context, node string, kind fleet.HoldKind, owner fleet.HoldOwner, by core.Actor, reason string) error {
+	_, err := ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, out *core.Effects, answer func(struct{}, error)) {
+		if !d.LiftHold(now, node, kind, owner, by, reason, out) {
+			answer(struct{}{}, fleet.Errorf(fleet.CodeNotFound, "no such hold stands on node "+node))
+			return
+		}
+		l.afterJobCommit(func(err error) { answer(struct{}{}, err) })
+	})
+	return err
+}
+
+// LeaveNode ends the session of a node that an operator took out of the fleet, and
+// its work; the store has noted that it left.
+func (l *Loop) LeaveNode(ctx context.Context, node, detail string) error {
+	return l.change(ctx, func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.LeaveNode(now, node, detail, out) })
+}
