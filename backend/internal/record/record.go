@@ -170,6 +170,14 @@ type JobFilter struct {
 	Node  string
 }
 
+// AlarmFilter selects alarms for a list; zero values select everything.
+type AlarmFilter struct {
+	Scope
+	Lasting bool // not those that resolved
+	Kind    fleet.AlarmKind
+	Pool    string
+}
+
 // Artifact is a stored file, addressed by its content.
 type Artifact struct {
 	Digest    string // sha256:<64 hex>

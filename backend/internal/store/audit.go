@@ -35,8 +35,8 @@ func audit(ctx context.Context, tx bun.IDB, actor record.Actor, c change) error 
 	if err != nil {
 		return err
 	}
-	_, err = tx.NewRaw("SELECT audit_append(?, ?, ?, ?, ?, ?::json, ?::json, ?)", auditText(actor.Subject), auditText(actor.Address),
-		auditText(actor.RequestID), c.action, auditText(c.object), before, after, auditText(c.reason)).Exec(ctx)
+	_, err = tx.NewRaw("SELECT audit_append(?, ?, ?, ?, ?, ?::json, ?::json, ?)", storable(actor.Subject), storable(actor.Address),
+		storable(actor.RequestID), c.action, storable(c.object), before, after, storable(c.reason)).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("audit %s: %w", c.action, err)
 	}
@@ -55,8 +55,9 @@ func jsonOrNull(v any) (*string, error) {
 	return &text, nil
 }
 
-// auditText makes a text storable: an entry is never lost for what stands in it.
-func auditText(s string) string {
+// storable makes a text one that can be stored: an entry is never lost for what
+// stands in it.
+func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 

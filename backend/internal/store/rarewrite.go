@@ -1,7 +1,10 @@
 package store
 
 import (
+	"strconv"
 	"strings"
+
+	"rockpool/backend/internal/core"
 )
 
 // What a job's happy path does not write: superseded attempts, fallbacks and
@@ -65,26 +68,38 @@ func (r *round) queueFallbacks() {
 }
 
 const auditsSQL = `
-	SELECT audit_append(u.subject, '', '', u.action, u.object, NULL, NULL, u.detail)
-	FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS u(subject, action, object, detail)`
+	SELECT audit_append(u.subject, u.address, u.request, u.action, u.object, NULL, NULL, u.detail)
+	FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) AS u(subject, address, request, action, object, detail)`
 
 // queueAudits comes last: the chain's head stays locked until the commit.
 func (r *round) queueAudits() {
-	var subjects, actions, objects, details array
-	for _, n := range r.e.Audits {
-		subject, object := "system", ""
-		if n.Node != "" {
-			subject, object = "node:"+n.Node, "node:"+n.Node
+	var c [6]array
+	for i := range r.e.Audits {
+		n := &r.e.Audits[i]
+		by, object := actorOf(n)
+		for i, text := range []string{by.Subject, by.Address, by.RequestID, n.Action, object, n.Detail} {
+			c[i].text(storable(text))
 		}
-		if !n.Job.IsZero() {
-			object = "job:" + n.Job.String()
-		}
-		subjects.text(auditText(subject))
-		actions.text(auditText(n.Action))
-		objects.text(auditText(object))
-		details.text(auditText(n.Detail))
 	}
-	if actions.n > 0 {
-		r.batch.Queue(auditsSQL, &subjects, &actions, &objects, &details)
+	if c[0].n > 0 {
+		r.batch.Queue(auditsSQL, &c[0], &c[1], &c[2], &c[3], &c[4], &c[5])
 	}
+}
+
+// actorOf says whose doing a note is of, and what it is about.
+func actorOf(n *core.AuditNote) (by core.Actor, object string) {
+	by.Subject = "system"
+	if n.Node != "" {
+		by.Subject, object = "node:"+n.Node, "node:"+n.Node
+	}
+	switch {
+	case !n.Job.IsZero():
+		object = "job:" + n.Job.String()
+	case n.Alarm != 0:
+		object = "alarm:" + strconv.FormatInt(n.Alarm, 10)
+	}
+	if n.By != nil {
+		by = *n.By
+	}
+	return by, object
 }

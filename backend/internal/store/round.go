@@ -29,14 +29,17 @@ func (r *round) refused() []core.Refusal {
 }
 
 // queue sends the statements in the order in which rows are locked everywhere:
-// nodes by id, jobs, the audit chain's head.
+// nodes by id, jobs, alarms, the audit chain's head.
 func (r *round) queue() {
+	r.lockNodes()
+	r.queueHolds()
 	r.queueSessions()
 	r.queueCapacity()
 	r.queueInserts()
 	r.queueUpdates()
 	r.queueAttempts()
 	r.queueFallbacks()
+	r.queueAlarms()
 	r.queueAudits()
 }
 

@@ -44,9 +44,29 @@ const leaveSQL = `
 
 const lockNodesSQL = `SELECT FROM nodes WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE`
 
+// lockNodes locks beforehand when several statements of the batch may change
+// nodes: those that put holds and open sessions, and the one that reserves.
+func (r *round) lockNodes() {
+	var nodes []string
+	for i := range r.e.Holds {
+		nodes = append(nodes, r.e.Holds[i].Node)
+	}
+	for i := range r.e.Sessions {
+		if node := r.e.Sessions[i].Node; !r.out.session(node) {
+			nodes = append(nodes, node)
+		}
+	}
+	if len(nodes) == 0 {
+		return
+	}
+	for id := range r.capacity.nodes {
+		nodes = append(nodes, id)
+	}
+	r.batch.Queue(lockNodesSQL, nodes)
+}
+
 func (r *round) queueSessions() {
 	var opened, left []core.SessionWrite
-	var nodes []string
 	for _, s := range r.e.Sessions {
 		switch {
 		case r.out.session(s.Node):
@@ -56,16 +76,7 @@ func (r *round) queueSessions() {
 		default:
 			left = append(left, s)
 		}
-		nodes = append(nodes, s.Node)
 	}
-	if len(nodes) == 0 {
-		return
-	}
-	// Several statements of this batch change nodes: all are locked beforehand.
-	for id := range r.capacity.nodes {
-		nodes = append(nodes, id)
-	}
-	r.batch.Queue(lockNodesSQL, nodes)
 	r.queueOpened(opened)
 	r.queueLeft(left)
 }

@@ -43,6 +43,9 @@ func (db *DB) LoadSnapshot(ctx context.Context) (*core.Snapshot, error) {
 		if s.Jobs, err = db.loadJobs(ctx, tx); err != nil {
 			return fmt.Errorf("open jobs: %w", err)
 		}
+		if s.Alarms, err = db.loadAlarms(ctx, tx); err != nil {
+			return fmt.Errorf("alarms: %w", err)
+		}
 		return db.reconcile(ctx, tx, s.Jobs)
 	})
 	if err != nil {

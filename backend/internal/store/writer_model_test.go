@@ -3,7 +3,9 @@ package store_test
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,14 +20,16 @@ import (
 // model is what the database must hold, in a few lines of Go: it takes a batch
 // job by job, without sets, arrays or SQL.
 type model struct {
-	nodes map[string]*modelNode
-	jobs  map[ids.JobID]*modelJob
-	keys  map[string]bool
+	nodes  map[string]*modelNode
+	jobs   map[ids.JobID]*modelJob
+	keys   map[string]bool
+	alarms map[int64]fleet.Alarm
 }
 
 type modelNode struct {
 	pool            string
-	held            bool
+	held            bool // by an operator
+	auto            map[fleet.HoldKind]fleet.Hold
 	slots, reserved int64
 }
 
@@ -39,6 +43,16 @@ type modelJob struct {
 // refusals predicts which jobs of a batch are refused, and applies the others.
 // A node's assignments are refused together: they were decided on one picture.
 func (m *model) refusals(e *core.Effects) map[ids.JobID]core.RefusedWhy {
+	for _, h := range e.Holds {
+		if h.Lift {
+			delete(m.nodes[h.Node].auto, h.Hold.Kind)
+		} else {
+			m.nodes[h.Node].auto[h.Hold.Kind] = h.Hold
+		}
+	}
+	for _, a := range e.Alarms {
+		m.alarms[a.Alarm.ID] = a.Alarm
+	}
 	refused := m.conflicts(e)
 	keys := maps.Clone(m.keys)
 	for _, in := range e.Inserts {
@@ -99,7 +113,7 @@ func (m *model) refuseNodes(e *core.Effects, refused map[ids.JobID]core.RefusedW
 			}
 			sum += r.Demand.Slots
 			takes = true
-			bad[name] = bad[name] || node.held || node.pool != r.Pool
+			bad[name] = bad[name] || node.held || len(node.auto) > 0 || node.pool != r.Pool
 		}
 		bad[name] = takes && (bad[name] || node.reserved+sum > node.slots)
 	}
@@ -154,6 +168,8 @@ type history struct {
 	m     *model
 	names []string
 	taken map[ids.JobID]bool // jobs of the current batch
+
+	alarms map[int64]fleet.Alarm // as the loop believes them
 }
 
 func (r *history) assign(e *core.Effects, spec *fleet.JobSpec, attempt int32) core.JobRow {
@@ -212,6 +228,41 @@ func (r *history) update(e *core.Effects) {
 	e.Updates = append(e.Updates, u)
 }
 
+// hold puts an automatic hold on a node or lifts it, maybe both in one batch.
+func (r *history) hold(e *core.Effects) {
+	kind := rapid.SampledFrom([]fleet.HoldKind{fleet.HoldAuto, fleet.HoldQuarantine}).Draw(r.T, "hold")
+	w := core.HoldWrite{Node: rapid.SampledFrom(r.names).Draw(r.T, "held"), Hold: fleet.Hold{Kind: kind, Owner: fleet.OwnerAuto}}
+	if w.Lift = rapid.IntRange(0, 2).Draw(r.T, "lift") > 0; !w.Lift {
+		w.Hold.Actor, w.Hold.Reason, w.Hold.Until = "system", rapid.StringN(0, 5, -1).Draw(r.T, "why"), now()+60_000
+	}
+	e.Holds = append(e.Holds, w)
+}
+
+// alarm raises one, sees one again or resolves one; of a fingerprint one lasts.
+func (r *history) alarm(e *core.Effects) {
+	f := fleet.Fingerprint{Kind: fleet.AlarmPoolExhausted, Pool: rapid.SampledFrom([]string{"a", "b"}).Draw(r.T, "fingerprint")}
+	var a fleet.Alarm
+	for _, known := range r.alarms {
+		if known.Fingerprint == f && known.ResolvedAt == 0 {
+			a = known
+		}
+	}
+	if a.ID == 0 {
+		a = fleet.Alarm{ID: int64(len(r.alarms) + 1), Fingerprint: f, RaisedAt: now()}
+	}
+	a.Count, a.LastAt, a.Detail = a.Count+1, now(), rapid.StringN(0, 5, -1).Draw(r.T, "detail")
+	a.Waiting = nil
+	for range rapid.IntRange(0, 2).Draw(r.T, "waiting") {
+		a.Waiting = append(a.Waiting, storetest.JobID(time.Now()))
+	}
+	a.WaitingNow = int64(len(a.Waiting))
+	if rapid.IntRange(0, 2).Draw(r.T, "resolve") == 0 {
+		a.ResolvedAt, a.SilencedBy, a.SilencedUntil = now(), "u:1", now()+fleet.Time(rapid.SampledFrom([]int{-5000, 600_000}).Draw(r.T, "silence"))
+	}
+	r.alarms[a.ID] = a
+	e.Alarms = append(e.Alarms, core.AlarmWrite{Alarm: a})
+}
+
 // disturb does what an administrator does between two batches.
 func (r *history) disturb() {
 	name := rapid.SampledFrom(r.names).Draw(r.T, "disturbed")
@@ -225,7 +276,7 @@ func (r *history) disturb() {
 		if node.held = !node.held; node.held {
 			storetest.InsertHold(r.h.t, r.h.urls, name, fleet.HoldCordon)
 		} else {
-			r.h.urls.Exec(r.h.t, "DELETE FROM node_holds WHERE node_id = $1", name)
+			r.h.urls.Exec(r.h.t, "DELETE FROM node_holds WHERE node_id = $1 AND owner = 'operator'", name)
 		}
 	}
 }
@@ -251,11 +302,51 @@ func (r *history) check() {
 	if len(open) > 0 {
 		r.Fatalf("%d jobs that the model does not know", len(open))
 	}
+	r.checkHolds(snapshot)
+	r.checkAlarms(snapshot)
 	for name, want := range r.m.nodes {
 		got := storetest.Query[int64](r.h.t, r.h.urls, "SELECT reserved_slots FROM nodes WHERE id = $1", name)
 		if got != want.reserved {
 			r.Fatalf("node %s has %d reserved, the model says %d", name, got, want.reserved)
 		}
+	}
+}
+
+func (r *history) checkHolds(snapshot *core.Snapshot) {
+	for i := range snapshot.Nodes {
+		rec := &snapshot.Nodes[i]
+		want := r.m.nodes[rec.ID]
+		if want == nil {
+			continue
+		}
+		auto := map[fleet.HoldKind]fleet.Hold{}
+		for _, h := range rec.Holds {
+			if h.Owner == fleet.OwnerAuto {
+				auto[h.Kind] = h
+			}
+		}
+		for kind, h := range want.auto {
+			h.Reason = strings.ReplaceAll(h.Reason, "\x00", "\uFFFD")
+			want.auto[kind] = h
+		}
+		held := storetest.Query[bool](r.h.t, r.h.urls, "SELECT held FROM nodes WHERE id = $1", rec.ID)
+		if !maps.Equal(auto, want.auto) || held != (want.held || len(want.auto) > 0) {
+			r.Fatalf("node %s is held %v by %+v, the model says %+v", rec.ID, held, rec.Holds, want)
+		}
+	}
+}
+
+func (r *history) checkAlarms(snapshot *core.Snapshot) {
+	want := []fleet.Alarm{}
+	for _, id := range slices.Sorted(maps.Keys(r.m.alarms)) {
+		a := r.m.alarms[id]
+		a.Detail = strings.ReplaceAll(a.Detail, "\x00", "\uFFFD")
+		if a.ResolvedAt == 0 || a.SilencedUntil > now() {
+			want = append(want, a)
+		}
+	}
+	if !reflect.DeepEqual(snapshot.Alarms, want) {
+		r.Fatalf("alarms %+v\nthe model says %+v", snapshot.Alarms, want)
 	}
 }
 
@@ -268,11 +359,13 @@ func TestWriterAgainstModel(t *testing.T) {
 		nodes = append(nodes, storetest.InsertNode(t, h.db, h.user.ID))
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		h.urls.Exec(t, "TRUNCATE jobs, attempts, results, idempotency, node_holds; UPDATE nodes SET reserved_slots = 0, total_slots = slots, held = false, pool_id = 'pool-' || owner_id")
-		r := &history{T: rt, h: h, m: &model{map[string]*modelNode{}, map[ids.JobID]*modelJob{}, map[string]bool{}}}
+		h.urls.Exec(t, "TRUNCATE jobs, attempts, results, idempotency, node_holds, alarms; UPDATE nodes SET reserved_slots = 0, total_slots = slots, held = false, pool_id = 'pool-' || owner_id")
+		r := &history{T: rt, h: h, m: &model{
+			map[string]*modelNode{}, map[ids.JobID]*modelJob{}, map[string]bool{}, map[int64]fleet.Alarm{},
+		}, alarms: map[int64]fleet.Alarm{}}
 		for _, n := range nodes {
 			r.names = append(r.names, n.ID)
-			r.m.nodes[n.ID] = &modelNode{pool: n.Pool, slots: 4}
+			r.m.nodes[n.ID] = &modelNode{pool: n.Pool, slots: 4, auto: map[fleet.HoldKind]fleet.Hold{}}
 		}
 		for range rapid.IntRange(1, 8).Draw(rt, "batches") {
 			r.disturb()
@@ -291,6 +384,12 @@ func (r *history) batch() {
 		} else {
 			r.update(e)
 		}
+	}
+	for range rapid.IntRange(0, 2).Draw(r.T, "holds") {
+		r.hold(e)
+	}
+	for range rapid.IntRange(0, 3).Draw(r.T, "alarms") {
+		r.alarm(e)
 	}
 	out, err := r.h.w.Commit(ctx, e)
 	if err != nil {
