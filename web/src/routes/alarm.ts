@@ -46,3 +46,13 @@ export function rowOfAlarm(a: Alarm, now: number): AlarmRow {
 
 /** u:1 is user 1 to people; names of people stay. */
 export const person = (actor: string) => actor.replace(/^u:/, "user ");
+
+/** The worst alarm of each pool that nobody silenced. */
+export function worstOf(alarms: AlarmRow[]): Map<string, AlarmRow> {
+  const worst = new Map<string, AlarmRow>();
+  for (const a of alarms) {
+    const other = worst.get(a.pool);
+    if (a.pool && !isSilent(a) && (!other || (rank[a.severity] ?? 2) < (rank[other.severity] ?? 2))) worst.set(a.pool, a);
+  }
+  return worst;
+}
