@@ -132,7 +132,9 @@ func TestAlignment_SaysWhatWillFail(t *testing.T) {
 	}
 	w.bind("a2", 2, fleet.Binding{Role: "worker", Pools: []string{"other"}})
 	w.bind("a0", 0, fleet.Binding{Role: "edge", Pools: []string{"pool-1"}}, fleet.Binding{Pools: []string{"pool-1"}})
-	w.move("n1", func(r *fleet.NodeRecord) { r.Holds = []fleet.Hold{{Kind: fleet.HoldCordon, Owner: fleet.OwnerOperator}} })
+	w.move("n1", func(r *fleet.NodeRecord) {
+		r.Holds = []fleet.Hold{{Kind: fleet.HoldCordon, Owner: fleet.OwnerOperator}}
+	})
 	got = w.d.Alignment()
 	rows := map[string]Misaligned{}
 	for _, m := range got.Apps {
@@ -203,7 +205,9 @@ func TestImpact_WorstFirst(t *testing.T) {
 
 func TestPromotion_AsksTheFleet(t *testing.T) {
 	w := script(t, record("c1", "other", 0, 1), record("c2", "other", 0, 1), record("c3", "other", 0, 1))
-	w.move("c2", func(r *fleet.NodeRecord) { r.Holds = []fleet.Hold{{Kind: fleet.HoldCordon, Owner: fleet.OwnerOperator}} })
+	w.move("c2", func(r *fleet.NodeRecord) {
+		r.Holds = []fleet.Hold{{Kind: fleet.HoldCordon, Owner: fleet.OwnerOperator}}
+	})
 	w.move("c3", func(r *fleet.NodeRecord) { r.Left = true })
 	joined := w.now
 	for range 6 {

@@ -78,7 +78,7 @@ type Tally struct {
 	Candidates int32
 	Rejected   [NumReasons]int32
 	// Names of what was short, for the printed resource:<name> and
-	// memory:<domain>; the first one that counted.
+	// memory:<domain>; the least of those that counted.
 	Resource string
 	Domain   string
 }

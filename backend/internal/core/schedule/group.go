@@ -16,14 +16,14 @@ const levels = fleet.MaxSlots + 1
 // the next search when the order was disturbed.
 type group struct {
 	attrs   Attrs
+	crew    *crew // counts the blocked ones
 	members []*Node
 	live    int32 // members without holes
 
-	blocked  [fleet.NumReasons]int32 // by first reason
-	eligible int32                   // not blocked
-	count    [levels]int32           // eligible by level
-	sets     [levels]bitset          // of positions; made when first needed
-	top      uint64                  // bit l-1: level l has somebody
+	eligible int32          // not blocked
+	count    [levels]int32  // eligible by level
+	sets     [levels]bitset // of positions; made when first needed
+	top      uint64         // bit l-1: level l has somebody
 
 	disturbed bool
 }
@@ -39,6 +39,7 @@ func (g *group) add(n *Node) {
 	}
 	g.members = append(g.members, n)
 	g.live++
+	g.crew.nodes++
 	n.level = n.levelOf()
 	g.enter(n)
 }
@@ -47,6 +48,7 @@ func (g *group) remove(n *Node) {
 	g.leave(n)
 	g.members[n.pos] = nil
 	g.live--
+	g.crew.nodes--
 	n.group = nil
 }
 
@@ -60,7 +62,7 @@ func (g *group) shift(n *Node, blocks Blocks) {
 
 func (g *group) enter(n *Node) {
 	if n.level < 0 {
-		g.blocked[n.blocks.First()]++
+		g.crew.blocked[n.blocks.First()]++
 		return
 	}
 	g.eligible++
@@ -75,7 +77,7 @@ func (g *group) enter(n *Node) {
 
 func (g *group) leave(n *Node) {
 	if n.level < 0 {
-		g.blocked[n.blocks.First()]--
+		g.crew.blocked[n.blocks.First()]--
 		return
 	}
 	g.eligible--
@@ -126,6 +128,18 @@ func (g *group) lacks(r *Request) fleet.Reason {
 		return fleet.WrongRegion
 	}
 	return Admitted
+}
+
+// countBelow counts the eligible members of a level under floor.
+func (g *group) countBelow(floor int) int32 {
+	if floor == 0 {
+		return 0
+	}
+	few := g.count[0]
+	for under := g.top & (1<<(floor-1) - 1); under != 0; under &= under - 1 {
+		few += g.count[bits.TrailingZeros64(under)+1]
+	}
+	return few
 }
 
 // below gives the highest level under l that has somebody and is not under

@@ -17,9 +17,27 @@ type Pool struct {
 	ID    string
 	State fleet.PoolState
 
-	nodes  int32
-	groups []*group
-	byKey  map[string]*group
+	nodes int32
+	roles []*crew // those that its nodes have
+	byKey map[string]*group
+}
+
+// crew is a pool's nodes of one role, with the counts of all their groups.
+type crew struct {
+	role    string
+	nodes   int32
+	blocked [fleet.NumReasons]int32 // by first reason
+	groups  []*group
+}
+
+// crewOf gives the nodes of a role, or nil.
+func (p *Pool) crewOf(role string) *crew {
+	for _, c := range p.roles {
+		if c.role == role {
+			return c
+		}
+	}
+	return nil
 }
 
 // closed gives the reason for which the pool takes nothing, or Admitted.
@@ -72,12 +90,19 @@ func (p *Pool) Usable(role string) int32 {
 	if p.closed() != Admitted {
 		return 0
 	}
-	for _, g := range p.groups {
-		if role == "" || g.attrs.Role == role {
-			usable += g.eligible
+	for _, c := range p.roles {
+		if role == "" || c.role == role {
+			usable += c.usable()
 		}
 	}
 	return usable
+}
+
+func (c *crew) usable() (nodes int32) {
+	for _, g := range c.groups {
+		nodes += g.eligible
+	}
+	return nodes
 }
 
 // Put adds the node, or moves it to another pool or other attributes, and sets
@@ -99,9 +124,14 @@ func (p *Pool) groupOf(attrs *Attrs) *group {
 	key := attrs.key()
 	g := p.byKey[key]
 	if g == nil {
-		g = &group{attrs: *attrs}
+		c := p.crewOf(attrs.Role)
+		if c == nil {
+			c = &crew{role: attrs.Role}
+			p.roles = append(p.roles, c)
+		}
+		g = &group{attrs: *attrs, crew: c}
 		p.byKey[key] = g
-		p.groups = append(p.groups, g)
+		c.groups = append(c.groups, g)
 	}
 	return g
 }
@@ -117,7 +147,10 @@ func (x *Index) Remove(n *Node) {
 	n.pool = nil
 	if g.live == 0 {
 		delete(p.byKey, g.attrs.key())
-		p.groups = slices.DeleteFunc(p.groups, func(other *group) bool { return other == g })
+		g.crew.groups = slices.DeleteFunc(g.crew.groups, func(other *group) bool { return other == g })
+	}
+	if g.crew.nodes == 0 {
+		p.roles = slices.DeleteFunc(p.roles, func(other *crew) bool { return other == g.crew })
 	}
 }
 
@@ -145,12 +178,10 @@ func (x *Index) Charge(n *Node, demand *fleet.Vector) { x.change(n, demand, 1) }
 func (x *Index) Release(n *Node, demand *fleet.Vector) { x.change(n, demand, -1) }
 
 func (x *Index) change(n *Node, demand *fleet.Vector, sign int64) {
-	if n.group == nil {
-		addTo(&n.reserved, demand, sign)
-		return
-	}
-	n.group.leave(n)
 	addTo(&n.reserved, demand, sign)
-	n.level = n.levelOf()
-	n.group.enter(n)
+	if g := n.group; g != nil && n.level != n.levelOf() {
+		g.leave(n)
+		n.level = n.levelOf()
+		g.enter(n)
+	}
 }

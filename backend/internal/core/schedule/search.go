@@ -41,14 +41,17 @@ func (p *Pool) Find(r *Request, excluded []Exclusion, tally *fleet.Tally) Pick {
 		tally.Rejected[reason] = p.nodes
 		return Pick{}
 	}
+	c := p.crewOf(r.Role)
+	if c == nil {
+		tally.Rejected[fleet.WrongRole] = p.nodes
+		return Pick{}
+	}
+	tally.Rejected = c.blocked
+	tally.Rejected[fleet.WrongRole] = p.nodes - c.nodes
 	var best Pick
-	for _, g := range p.groups {
-		if g.attrs.Role != r.Role {
-			tally.Rejected[fleet.WrongRole] += g.live
+	for _, g := range c.groups {
+		if g.eligible == 0 {
 			continue
-		}
-		for reason := fleet.LeaseNotReady; reason <= fleet.AutoHold; reason++ {
-			tally.Rejected[reason] += g.blocked[reason]
 		}
 		if reason := g.lacks(r); reason != Admitted {
 			tally.Rejected[reason] += g.eligible
@@ -75,9 +78,6 @@ func (best *Pick) improve(other Pick) {
 
 // find is Find within one group that has what is asked for.
 func (g *group) find(r *Request, excluded []Exclusion, tally *fleet.Tally) Pick {
-	if g.eligible == 0 {
-		return Pick{}
-	}
 	g.arrange()
 	floor := int(min(r.Demand.Slots, levels))
 	candidates := g.countSlots(floor, excluded, tally)
@@ -95,7 +95,9 @@ func (g *group) find(r *Request, excluded []Exclusion, tally *fleet.Tally) Pick 
 				continue
 			}
 			probes++
-			if reason, name := short(&n.capacity, &n.reserved, r.Demand); reason != Admitted {
+			if plain && floor > 0 {
+				// its level says that it has the slots
+			} else if reason, name := short(&n.capacity, &n.reserved, r.Demand); reason != Admitted {
 				reject(tally, reason, name)
 				candidates--
 				continue
@@ -117,10 +119,7 @@ func (g *group) find(r *Request, excluded []Exclusion, tally *fleet.Tally) Pick 
 // countSlots counts the eligible members that have too few slots or are
 // excluded, and gives the number of the others.
 func (g *group) countSlots(floor int, excluded []Exclusion, tally *fleet.Tally) int32 {
-	var few int32
-	for level := range min(floor, levels) {
-		few += g.count[level]
-	}
+	few := g.countBelow(floor)
 	others := g.eligible - few
 	for i := range excluded {
 		n := excluded[i].Node
@@ -178,13 +177,14 @@ func (n *Node) Reasons(r *Request, excluded []Exclusion) []fleet.Reason {
 	return all.List()
 }
 
-// reject counts one node, and keeps the first name of what was short.
+// reject counts one node, and keeps the least name of what was short: which node
+// is looked at first does not matter.
 func reject(tally *fleet.Tally, reason fleet.Reason, name string) {
 	tally.Rejected[reason]++
-	if reason == fleet.NoResource && tally.Resource == "" {
+	if reason == fleet.NoResource && (tally.Resource == "" || name < tally.Resource) {
 		tally.Resource = name
 	}
-	if reason == fleet.NoMemory && tally.Domain == "" {
+	if reason == fleet.NoMemory && (tally.Domain == "" || name < tally.Domain) {
 		tally.Domain = name
 	}
 }

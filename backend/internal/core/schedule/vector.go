@@ -47,6 +47,9 @@ func amountOf(list []fleet.Quantity, name string) int64 {
 // and keep no zero amounts.
 func addTo(sum, v *fleet.Vector, sign int64) {
 	sum.Slots += sign * v.Slots
+	if v.Plain() {
+		return
+	}
 	sum.Resources = addList(sum.Resources, v.Resources, sign)
 	sum.Memory = addList(sum.Memory, v.Memory, sign)
 }
