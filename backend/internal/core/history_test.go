@@ -574,11 +574,7 @@ func TestHistory_LongSeeds(t *testing.T) {
 			t.Fatalf("seed %d: only %d jobs", seed, len(w.store.order))
 		}
 		autos += w.store.autos
-		for _, a := range w.store.attempts {
-			if a.Cause == fleet.CauseDrained && a.Outcome != fleet.AttemptUnanswered {
-				drained++
-			}
-		}
+		drained += w.store.drained()
 	}
 	if autos == 0 || drained == 0 {
 		t.Fatalf("the histories show too little: %d automatic holds, %d drained attempts", autos, drained)

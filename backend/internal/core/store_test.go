@@ -255,6 +255,16 @@ func (s *modelStore) counted(id ids.JobID) (least, most int32) {
 	return least, most
 }
 
+// drained is how many superseded attempts were ended by drains.
+func (s *modelStore) drained() (n int) {
+	for _, a := range s.attempts {
+		if a.Cause == fleet.CauseDrained && a.Outcome != fleet.AttemptUnanswered {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *modelStore) checkHeld() {
 	sum := map[string]int64{}
 	for _, j := range s.jobs {
