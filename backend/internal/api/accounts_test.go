@@ -67,7 +67,7 @@ func TestLists_AUserSeesTheirOwn(t *testing.T) {
 		{"/v1/nodes?pool=pool-8", []string{}, []string{"node-8"}},
 		{"/v1/nodes?lease=lost", []string{}, []string{}},
 		{"/v1/nodes?pageSize=1", []string{"node-7"}, []string{"node-7"}},
-		{"/v1/pools", []string{"default", "pool-7"}, []string{"default", "pool-7", "pool-8", "unassigned"}},
+		{"/v1/pools", []string{"default", "pool-7"}, []string{"canary-1", "default", "pool-1", "pool-7", "pool-8", "pool-9", "unassigned"}},
 		{"/v1/apps", []string{"app-7"}, []string{"app-7", "app-8"}},
 		{"/v1/licenses", []string{"license-7"}, []string{"license-7", "license-8"}},
 		{"/v1/tokens", []string{"token-7"}, []string{}},

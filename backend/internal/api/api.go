@@ -55,6 +55,7 @@ type API struct {
 
 	jobIDs  *jobIDs
 	keys    *keyLocks
+	roles   knownRoles
 	setups  *limit.Limiter
 	openAPI []byte
 	echo    *echo.Echo

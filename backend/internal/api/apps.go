@@ -15,22 +15,88 @@ func (a *API) listApps(c *call) error {
 	if err != nil {
 		return err
 	}
-	rows, err := a.store.Apps(c.ctx(), c.owner(), page)
+	rows, err := a.appRows(c, page)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, listOf(rows, page, func(r *record.App) string { return r.ID }, appDoc))
+	return c.JSON(http.StatusOK, listOf(rows, page, appID, appDoc))
+}
+
+func appID(r *record.App) string { return r.ID }
+
+// appRows reads on, page by page, until apps that the caller may see fill one page.
+func (a *API) appRows(c *call, page record.Page) ([]record.App, error) {
+	if len(c.scope.Pools) == 0 {
+		return a.store.Apps(c.ctx(), c.owner(), page)
+	}
+	sees, err := a.appFilter(c)
+	if err != nil {
+		return nil, err
+	}
+	seen := make([]record.App, 0, page.Limit)
+	for read := (record.Page{Limit: record.MaxPage, After: page.After}); ; {
+		rows, err := a.store.Apps(c.ctx(), nil, read)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			if sees(rows[i].ID, rows[i].Owner) {
+				seen = append(seen, rows[i])
+			}
+			if len(seen) == page.Limit {
+				return seen, nil
+			}
+		}
+		if len(rows) < read.Limit {
+			return seen, nil
+		}
+		read.After = rows[len(rows)-1].ID
+	}
+}
+
+// appFilter tells which apps the caller sees: their own, and those that resolve to
+// a pool of which they have a role, by more than fallback.
+func (a *API) appFilter(c *call) (func(app string, owner int64) bool, error) {
+	if c.scope.All {
+		return func(string, int64) bool { return true }, nil
+	}
+	resolving := map[string]bool{}
+	for _, pool := range c.scope.Pools {
+		resolvers, err := a.dispatch.Resolvers(c.ctx(), pool)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range resolvers {
+			if !r.Fallback {
+				resolving[r.App] = true
+			}
+		}
+	}
+	return func(app string, owner int64) bool { return c.sees(owner, "") || resolving[app] }, nil
+}
+
+// app reads an app that the caller may see; its id is the path's.
+func (a *API) app(c *call) (record.App, error) {
+	id, err := c.named("app")
+	if err != nil {
+		return record.App{}, err
+	}
+	row, err := a.store.App(c.ctx(), id)
+	if isNotFound(err) {
+		return row, notFound("app")
+	}
+	if err != nil || c.sees(row.Owner, "") {
+		return row, err
+	}
+	sees, err := a.appFilter(c)
+	if err == nil && !sees(id, row.Owner) {
+		err = notFound("app")
+	}
+	return row, err
 }
 
 func (a *API) getApp(c *call) error {
-	id, err := c.named("app")
-	if err != nil {
-		return err
-	}
-	row, err := a.store.App(c.ctx(), id)
-	if isNotFound(err) || err == nil && !c.owns(row.Owner) {
-		return notFound("app")
-	}
+	row, err := a.app(c)
 	if err != nil {
 		return err
 	}

@@ -133,13 +133,17 @@ var authority = regexp.MustCompile(`(?i)^(pool.*|owner.*|user.*|roles?|attempts?
 // deciding are the keys of superadmins' routes, and of submits, that are there
 // to decide exactly that.
 var deciding = map[string][]string{
-	"POST /v1/jobs":                 {"role", "pool"}, // of the node that the work wants; a canary job's, of superadmins
-	"POST /v1/jobs/batch":           {"role", "pool"},
-	"PUT /v1/admin/nodes/:id/pool":  {"pool"},
-	"POST /v1/admin/apps":           {"id", "owner"},
-	"POST /v1/admin/licenses":       {"user", "roles", "nodes"},
-	"POST /v1/admin/users":          {"roles"},
-	"PUT /v1/admin/users/:id/roles": {"roles", "role", "pool"},
+	"POST /v1/jobs":                       {"role", "pool"}, // of the node that the work wants; a canary job's, of superadmins
+	"POST /v1/jobs/batch":                 {"role", "pool"},
+	"PUT /v1/admin/nodes/:id/pool":        {"pool"},
+	"POST /v1/admin/nodes":                {"id", "owner", "role"},
+	"POST /v1/admin/node-pools":           {"id"},
+	"PUT /v1/admin/node-pools/:id":        {"state"},
+	"PUT /v1/admin/app-pool-bindings/:id": {"role", "pools"},
+	"POST /v1/admin/apps":                 {"id", "owner"},
+	"POST /v1/admin/licenses":             {"user", "roles", "nodes"},
+	"POST /v1/admin/users":                {"roles"},
+	"PUT /v1/admin/users/:id/roles":       {"roles", "role", "pool"},
 }
 
 func TestAttack_A62_RequestsCarryNoAuthority(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 type Dispatcher interface {
 	Work
 	Live
+	Previews
 	Records
 }
 
@@ -34,11 +35,21 @@ type Live interface {
 	WallAt(fleet.Time) time.Time
 }
 
+// Previews tell what would be, by the very functions that decide, and leave no trace.
+type Previews interface {
+	Candidates(ctx context.Context, spec *fleet.JobSpec) (core.Candidates, error)
+	Impact(ctx context.Context, proposal core.Proposal) (core.Impact, error)
+	Alignment(ctx context.Context) (core.Alignment, error)
+	Resolvers(ctx context.Context, pool string) ([]core.Resolver, error)
+	Usable(ctx context.Context, app fleet.App, role string) (int32, error)
+}
+
 // Records takes committed changes: when a call returns, the very next decision
 // uses them.
 type Records interface {
 	PutNode(ctx context.Context, node fleet.NodeRecord) error
 	PutApp(ctx context.Context, app fleet.App) error
 	PutPool(ctx context.Context, pool fleet.Pool) error
+	RemovePool(ctx context.Context, id string) error
 	RevokeNode(ctx context.Context, node, reason string) error
 }

@@ -26,28 +26,33 @@ func (a *API) explainJob(c *call) error {
 	}
 	// Whose nodes stand in a shared pool is not everybody's business.
 	named := a.may(c, "read", "node-id")
+	now, err := a.dispatch.Fleet(c.ctx())
+	if err != nil {
+		return err
+	}
 	return c.JSON(http.StatusOK, rest.Explanation{
-		Job: id.String(), State: explained.Job.State.String(), At: rest.At(a.dispatch.WallAt(explained.Now.At)),
-		Rule: string(explained.Now.Rule), Pools: poolExplanations(&explained, named),
+		Hint: hintOf(&job.Spec, &explained.Now, now),
+		Job:  id.String(), State: explained.Job.State.String(), At: rest.At(a.dispatch.WallAt(explained.Now.At)),
+		Rule: string(explained.Now.Rule), Pools: poolExplanations(&explained.Now, explained.Nodes, named),
 		Text: explained.Now.Text(job.Spec.App, job.Spec.Owner, job.Spec.Demands.Slots),
 	})
 }
 
 // poolExplanations counts the nodes under every reason that they have, and names
 // them where that is allowed.
-func poolExplanations(e *core.Explanation, named bool) []rest.PoolExplanation {
-	list := make([]rest.PoolExplanation, 0, len(e.Now.Pools))
-	for i := range e.Now.Pools {
-		list = append(list, poolExplanation(e, &e.Now.Pools[i], named))
+func poolExplanations(d *fleet.Decision, nodes []core.NodeReasons, named bool) []rest.PoolExplanation {
+	list := make([]rest.PoolExplanation, 0, len(d.Pools))
+	for i := range d.Pools {
+		list = append(list, poolExplanation(d.Pools[i].Pool, nodes, named))
 	}
 	return list
 }
 
-func poolExplanation(e *core.Explanation, t *fleet.Tally, named bool) rest.PoolExplanation {
-	doc := rest.PoolExplanation{Pool: t.Pool, Reasons: []rest.NodeExplanation{}}
+func poolExplanation(pool string, nodes []core.NodeReasons, named bool) rest.PoolExplanation {
+	doc := rest.PoolExplanation{Pool: pool, Reasons: []rest.NodeExplanation{}}
 	var byReason [fleet.NumReasons]rest.NodeExplanation
-	for _, node := range e.Nodes {
-		if node.Pool != t.Pool {
+	for _, node := range nodes {
+		if node.Pool != pool {
 			continue
 		}
 		doc.Nodes++

@@ -40,6 +40,9 @@ func (f *finder) complete(spec *fleet.JobSpec) error {
 		return err
 	}
 	spec.Owner = app.Owner
+	if err := f.api.existingRole(f.call.ctx(), spec.Role); err != nil {
+		return err
+	}
 	if spec.Pool != "" {
 		if err := f.canaryPool(spec.Pool); err != nil {
 			return err

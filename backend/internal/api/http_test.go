@@ -33,7 +33,7 @@ func TestErrors_AreProblemsEverywhere(t *testing.T) {
 		{"another charset", "7", "POST", "/v1/jobs", smallJob, "application/json; charset=utf-16", 415, fleet.CodeUnsupportedMedia},
 		{"large", "7", "POST", "/v1/jobs", `{"app":"` + strings.Repeat("a", 1<<20) + `"}`, "application/json", 413, fleet.CodeTooLarge},
 		{"empty", "7", "POST", "/v1/jobs", "", "application/json", 400, fleet.CodeBadRequest},
-		{"unknown query", "1", "PUT", "/v1/admin/nodes/node-7/pool?dryRun=true", `{"pool":"default"}`, "application/json", 400, fleet.CodeBadRequest},
+		{"unknown query", "1", "POST", "/v1/admin/nodes/node-7/cordon?dryRun=true", `{"reason":"r"}`, "application/json", 400, fleet.CodeBadRequest},
 		{"forbidden", "7", "GET", "/v1/admin/users", "", "", 403, fleet.CodeForbidden},
 		{"anonymous", "", "GET", "/v1/jobs", "", "", 401, fleet.CodeUnauthenticated},
 	} {

@@ -50,8 +50,23 @@ var rights = map[string]right{
 	"GET /v1/pools":                     {"", "401/401 403/403 200/200 200/200 200/200 200/200 200/200 200/200"},
 	"GET /v1/pools/:id":                 {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
 
+	"POST /v1/admin/nodes":                {`{"id":"new-{owner}","owner":"{owner}","role":"edge"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 201/201"},
+	"POST /v1/admin/nodes/:id/drain":      {`{"deadline":"10m","reason":"new disk"}`, "401/401 403/403 403/403 403/403 200/404 403/403 200/200 200/200"},
+	"GET /v1/admin/node-pools":            {"", "401/401 403/403 403/403 200/200 200/200 200/200 200/200 200/200"},
+	"POST /v1/admin/node-pools":           {`{"id":"gpu-big","thresholds":{"queueWait":"5m","freeSlots":1,"notReadyPct":20}}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 201/201"},
+	"GET /v1/admin/node-pools/:id":        {"", "401/401 403/403 403/403 200/404 200/404 200/200 200/200 200/200"},
+	"PUT /v1/admin/node-pools/:id":        {`{"state":"draining"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 200/200"},
+	"DELETE /v1/admin/node-pools/:id":     {"", "401/401 403/403 403/403 403/403 403/403 403/403 403/403 409/409"}, // a user's own
+	"GET /v1/admin/app-pool-bindings":     {"", "401/401 403/403 403/403 200/200 200/200 200/200 200/200 200/200"},
+	"GET /v1/admin/app-pool-bindings/:id": {"", "401/401 403/403 403/403 200/404 200/404 200/200 200/200 200/200"},
+	"PUT /v1/admin/app-pool-bindings/:id": {`{"role":"","pools":["canary-1"],"allowFallbackToDefault":false}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 200/200"},
+	"GET /v1/admin/roles":                 {"", "401/401 403/403 403/403 200/200 200/200 200/200 200/200 200/200"},
+	"POST /v1/admin/roles":                {`{"name":"caption"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 201/201"},
+	"GET /v1/admin/alignment":             {"", "401/401 403/403 403/403 200/200 200/200 200/200 200/200 200/200"},
+
 	"GET /v1/apps":                       {"", "401/401 403/403 200/200 200/200 200/200 200/200 200/200 200/200"},
-	"GET /v1/apps/:id":                   {"", "401/401 403/403 200/404 404/404 404/404 200/200 200/200 200/200"},
+	"GET /v1/apps/:id":                   {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
+	"GET /v1/apps/:id/candidates":        {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
 	"POST /v1/admin/apps":                {`{"id":"new-{owner}","owner":"{owner}"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 201/201"},
 	"GET /v1/licenses":                   {"", "401/401 403/403 200/200 403/403 403/403 403/403 403/403 200/200"},
 	"GET /v1/licenses/:id":               {"", "401/401 403/403 200/404 403/403 403/403 403/403 403/403 200/200"},
@@ -90,6 +105,7 @@ var rights = map[string]right{
 func (w *world) fill(r *Route, text string, owner int64) string {
 	id := map[string]string{
 		"job": jobIDOf(owner).String(), "node": "node-" + userText(owner), "pool": "pool-" + userText(owner),
+		"node-pool": "pool-" + userText(owner), "binding": "app-" + userText(owner),
 		"app": "app-" + userText(owner), "license": "license-" + userText(owner), "token": "token-" + userText(owner),
 	}[r.Object]
 	if id == "" {

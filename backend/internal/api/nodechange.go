@@ -5,14 +5,19 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"rockpool/backend/internal/access"
+	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/rest"
 )
 
-const maxReason = 500 // bytes of an administrative action's reason
+const (
+	maxReason   = 500                // bytes of an administrative action's reason
+	maxDeadline = 7 * 24 * time.Hour // of a drain
+)
 
 func etag(version int64) string { return strconv.Quote(strconv.FormatInt(version, 10)) }
 
@@ -74,9 +79,34 @@ func (a *API) changeNode(c *call, reason string, change nodeChange) (fleet.NodeR
 	}
 }
 
+// seenNode is the path's node, at the version that the client saw.
+func (a *API) seenNode(c *call) (record.Node, error) {
+	id, err := c.named("node")
+	if err != nil {
+		return record.Node{}, err
+	}
+	asked, err := c.ifMatch()
+	if err != nil {
+		return record.Node{}, err
+	}
+	row, err := a.node(c, id)
+	if err == nil && asked != nil && *asked != row.Version {
+		err = fleet.Errorf(fleet.CodePreconditionFail, "the node's record has another version: read it again")
+	}
+	return row, err
+}
+
+// moveNode puts a node into another pool; running work stays where it is.
 func (a *API) moveNode(c *call, in *rest.MoveRequest) error {
+	dry, err := c.dryRun()
+	if err != nil {
+		return err
+	}
 	if err := a.existingPool(c, in.Pool); err != nil {
 		return err
+	}
+	if dry {
+		return a.tryMove(c, in)
 	}
 	var from string
 	moved, err := a.changeNode(c, in.Reason, func(ctx context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error) {
@@ -99,6 +129,23 @@ func (a *API) moveNode(c *call, in *rest.MoveRequest) error {
 	return c.JSON(http.StatusOK, doc)
 }
 
+// tryMove says what a move would do.
+func (a *API) tryMove(c *call, in *rest.MoveRequest) error {
+	row, err := a.seenNode(c)
+	if err != nil {
+		return err
+	}
+	impact, err := a.impact(c, core.Proposal{Kind: core.ProposeMove, Nodes: []string{row.ID}, Pool: in.Pool})
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("ETag", etag(row.Version))
+	return c.JSON(http.StatusOK, rest.Moved{
+		Node: row.ID, From: row.Pool, To: in.Pool, Running: len(impact.Running), Version: row.Version,
+		AppsExhausted: exhausted(impact), Impact: impact,
+	})
+}
+
 // cordonNode keeps new work from a node; what runs there goes on.
 func (a *API) cordonNode(c *call, in *rest.ReasonRequest) error {
 	changed, err := a.changeNode(c, in.Reason, a.store.CordonNode)
@@ -106,6 +153,72 @@ func (a *API) cordonNode(c *call, in *rest.ReasonRequest) error {
 		return err
 	}
 	return a.answerNode(c, changed.ID)
+}
+
+// drainNode keeps new work from a node and, at the deadline, takes away what runs
+// there: it is placed anew in its own pool.
+func (a *API) drainNode(c *call, in *rest.DrainRequest) error {
+	dry, err := c.dryRun()
+	if err != nil {
+		return err
+	}
+	deadline, err := a.deadlineOf(in)
+	if err != nil {
+		return err
+	}
+	if dry {
+		return a.tryDrain(c)
+	}
+	changed, err := a.changeNode(c, in.Reason, func(ctx context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error) {
+		return a.store.DrainNode(ctx, actor, node, deadline, reason, ifVersion)
+	})
+	if err != nil {
+		return err
+	}
+	row, err := a.store.Node(c.ctx(), changed.ID)
+	if err != nil {
+		return err
+	}
+	return a.answerDrain(c, &row, nil)
+}
+
+// deadlineOf is when a drain cancels what still runs; nil: never.
+func (a *API) deadlineOf(in *rest.DrainRequest) (*time.Time, error) {
+	if in.Deadline == nil {
+		return nil, nil
+	}
+	after := time.Duration(*in.Deadline)
+	if after < 0 || after > maxDeadline {
+		return nil, badRequest("deadline must be 0s to %s from now", rest.Duration(maxDeadline))
+	}
+	at := a.now().Add(after)
+	return &at, nil
+}
+
+func (a *API) tryDrain(c *call) error {
+	row, err := a.seenNode(c)
+	if err != nil {
+		return err
+	}
+	impact, err := a.impact(c, core.Proposal{Kind: core.ProposeHold, Nodes: []string{row.ID}})
+	if err != nil {
+		return err
+	}
+	return a.answerDrain(c, &row, impact)
+}
+
+// answerDrain is the node with what a drain waits for; an impact makes it a dry run.
+func (a *API) answerDrain(c *call, row *record.Node, impact *rest.Impact) error {
+	now, err := a.dispatch.Fleet(c.ctx())
+	if err != nil {
+		return err
+	}
+	doc := rest.Drained{Node: a.nodeDoc(row, now), Applied: impact == nil, Running: []rest.Blocker{}, Impact: impact}
+	if live := viewOf(now, row.ID); live != nil {
+		doc.Running = blockers(live.Running)
+	}
+	c.Response().Header().Set("ETag", etag(row.Version))
+	return c.JSON(http.StatusOK, doc)
 }
 
 func (a *API) uncordonNode(c *call, in *rest.ReasonRequest) error {

@@ -20,10 +20,16 @@ import (
 // queryParams describe every parameter that a row of the table may name.
 var queryParams = map[string]string{
 	"wait":      `How long to wait for the job's end, such as "30s"; at most one minute.`,
-	"app":       "Only jobs of this app.",
+	"app":       "Only what is of this app.",
 	"state":     "Only jobs in this state.",
 	"node":      "Only jobs whose newest attempt is on this node.",
-	"pool":      "Only nodes of this pool.",
+	"pool":      "Only what is in this pool.",
+	"dryRun":    "true: say what it would do, and do nothing.",
+	"role":      "Of the work that is asked about; absent: worker.",
+	"runner":    "Of the work that is asked about; absent: whichever.",
+	"slots":     "That the work asks for; absent: 1.",
+	"backend":   "That the work asks for; absent: the node's own.",
+	"region":    "That the work requires; absent: any.",
 	"lease":     "Only nodes with this lease.",
 	"pageSize":  "Items of one page, at most 200.",
 	"pageToken": "The nextPageToken of the page before.",
@@ -130,8 +136,8 @@ func headerParameters(r *Route) openapi3.Parameters {
 	switch {
 	case r.Object == "job" && r.Action == "submit":
 		return header(rest.HeaderIdempotencyKey, "The same key with the same body answers the first one's job, for 24 hours.")
-	case r.Object == "node" && (r.Action == "move" || r.Action == "cordon"):
-		return header("If-Match", "The node's ETag; another version is refused with 412.")
+	case slices.Contains(r.Fails, http.StatusPreconditionFailed):
+		return header("If-Match", "The ETag that it was read with; another version is refused with 412.")
 	case r.Object == "artifact" && r.Action == "upload":
 		return header(rest.HeaderContentDigest, "sha-256=:<base64>: (RFC 9530); it must be true.")
 	}

@@ -1,7 +1,11 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
+	"time"
 
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
@@ -34,17 +38,37 @@ func (a *API) getPool(c *call) error {
 	if err != nil {
 		return err
 	}
-	view, err := a.dispatch.Fleet(c.ctx())
+	doc, err := a.readPool(c, id)
 	if err != nil {
 		return err
 	}
-	sees := c.poolFilter(view)
-	for i := range view.Pools {
-		if view.Pools[i].Pool.ID == id && sees(id) {
-			return c.JSON(http.StatusOK, poolDoc(&view.Pools[i]))
+	c.Response().Header().Set("ETag", etag(doc.Version))
+	return c.JSON(http.StatusOK, doc)
+}
+
+// readPool is a pool that the caller may see, as it is now, with who resolves to it.
+func (a *API) readPool(c *call, id string) (*rest.Pool, error) {
+	view, err := a.dispatch.Fleet(c.ctx())
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(view.Pools, func(p core.PoolView) bool { return p.Pool.ID == id })
+	if at < 0 || !c.poolFilter(view)(id) {
+		return nil, notFound("pool")
+	}
+	resolvers, err := a.dispatch.Resolvers(c.ctx(), id)
+	if err != nil {
+		return nil, err
+	}
+	doc := poolDoc(&view.Pools[at])
+	doc.Sharing = sharingOf(resolvers)
+	for i := range resolvers {
+		// Whoever may see the pool as a neighbor only is told of their own apps.
+		if r := &resolvers[i]; c.sees(r.Owner, id) {
+			doc.Resolvers = append(doc.Resolvers, resolverDoc(r))
 		}
 	}
-	return notFound("pool")
+	return &doc, nil
 }
 
 // poolFilter tells which pools the caller sees: those of which they have a role;
@@ -89,5 +113,59 @@ func poolDoc(p *core.PoolView) rest.Pool {
 			New: int(p.New), Ready: int(p.Ready), Suspect: int(p.Suspect), Lost: int(p.Lost), Left: int(p.Left),
 		},
 		Held: int(p.Held), TotalSlots: p.SlotsTotal, FreeSlots: p.SlotsFree, Running: int(p.Running), Queued: int(p.Queued),
+		Overdue: int(p.Overdue), Canary: p.Canary, Thresholds: thresholdsDoc(p.Pool.Thresholds), Version: p.Pool.Version,
 	}
+}
+
+func thresholdsDoc(t fleet.Thresholds) rest.Thresholds {
+	wait := time.Duration(t.QueueWaitMs) * time.Millisecond
+	return rest.Thresholds{QueueWait: rest.Duration(wait), FreeSlots: t.FreeSlots, NotReadyPct: t.NotReadyPct}
+}
+
+func resolverDoc(r *core.Resolver) rest.Resolver {
+	return rest.Resolver{
+		App: r.App, Owner: ownerText(r.Owner), Role: r.Role, Rule: string(r.Rule), Place: r.Place, Fallback: r.Fallback,
+	}
+}
+
+// sharingOf counts the apps and owners that share a pool; an app without an owner
+// counts as one more owner: nobody.
+func sharingOf(resolvers []core.Resolver) *rest.Sharing {
+	apps, owners, byFallback := map[string]bool{}, map[int64]bool{}, map[string]bool{}
+	for _, r := range resolvers {
+		if r.Fallback {
+			byFallback[r.App] = true
+			continue
+		}
+		apps[r.App], owners[r.Owner] = true, true
+	}
+	s := &rest.Sharing{Apps: len(apps), Owners: len(owners)}
+	var text strings.Builder
+	switch {
+	case s.Apps == 0:
+		text.WriteString("no app resolves here")
+	case s.Apps == 1:
+		text.WriteString("one app only")
+	default:
+		fmt.Fprintf(&text, "shared by %d apps of %s", s.Apps, counted(s.Owners, "owner"))
+	}
+	more := 0
+	for app := range byFallback {
+		if !apps[app] {
+			more++
+		}
+	}
+	if more > 0 {
+		fmt.Fprintf(&text, "; %s more by fallback", counted(more, "app"))
+	}
+	s.Text = text.String()
+	return s
+}
+
+// counted is a number with its noun: 1 owner, 2 owners.
+func counted[N int | int32 | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -21,13 +21,15 @@ var (
 	created = []int{http.StatusCreated}
 	noBody  = []int{http.StatusNoContent}
 
+	dryRun = []string{"dryRun"}
+
 	missing = []int{http.StatusNotFound}
 	refused = []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
 )
 
 // table is the whole API. A new row needs its rule in policies/policy.csv; the
 // tests walk every row.
-var table = slices.Concat(jobRoutes, fleetRoutes, accountRoutes, artifactRoutes, systemRoutes)
+var table = slices.Concat(jobRoutes, fleetRoutes, poolRoutes, accountRoutes, artifactRoutes, systemRoutes)
 
 // Routes gives the table, for tests and documents.
 func Routes() []Route { return slices.Clone(table) }
@@ -69,14 +71,20 @@ var fleetRoutes = []Route{
 	{Method: get, Path: "/v1/nodes/:id", Object: "node", Action: "read", handling: plain((*API).getNode),
 		Summary: "Read a node as it is now; its ETag is the record's version.",
 		Answers: rest.Node{}, Status: ok, Fails: missing},
+	{Method: post, Path: "/v1/admin/nodes", Object: "node", Action: "create", handling: takes((*API).createNode),
+		Summary: "Make a node's record; its secret is shown in this answer only.",
+		Answers: rest.NewNode{}, Status: created, Fails: []int{409, 422}},
 	{Method: put, Path: "/v1/admin/nodes/:id/pool", Object: "node", Action: "move", handling: takes((*API).moveNode),
 		Summary: "Move a node to another pool: the very next decision uses it. Running work stays. If-Match is its ETag.",
-		Answers: rest.Moved{}, Status: ok, Fails: []int{404, 409, 412, 422}},
+		Query:   dryRun, Answers: rest.Moved{}, Status: ok, Fails: []int{404, 409, 412, 422}},
 	{Method: post, Path: "/v1/admin/nodes/:id/cordon", Object: "node", Action: "cordon", handling: mayTake((*API).cordonNode),
 		Summary: "Keep new work from a node; what runs there goes on. If-Match is its ETag.",
 		Answers: rest.Node{}, Status: ok, Fails: []int{404, 412}},
+	{Method: post, Path: "/v1/admin/nodes/:id/drain", Object: "node", Action: "drain", handling: mayTake((*API).drainNode),
+		Summary: "Keep new work from a node; what runs there at the deadline is canceled and placed anew. If-Match is its ETag.",
+		Query:   dryRun, Answers: rest.Drained{}, Status: ok, Fails: []int{404, 412}},
 	{Method: post, Path: "/v1/admin/nodes/:id/uncordon", Object: "node", Action: "cordon", handling: mayTake((*API).uncordonNode),
-		Summary: "Lift the operator's cordon; where none stands nothing changes. If-Match is its ETag.",
+		Summary: "Lift the operator's cordon and drain; where none stands nothing changes. If-Match is its ETag.",
 		Answers: rest.Node{}, Status: ok, Fails: []int{404, 412}},
 	{Method: post, Path: "/v1/admin/nodes/:id/revoke", Object: "node", Action: "revoke", handling: mayTake((*API).revokeNode),
 		Summary: "Take a node's secret away and end its session: it has left.",
@@ -84,7 +92,41 @@ var fleetRoutes = []Route{
 	{Method: get, Path: "/v1/pools", Object: "pool", Action: "read", handling: plain((*API).listPools),
 		Summary: "List pools by id.", Query: pageQuery, Answers: rest.List[rest.Pool]{}, Status: ok},
 	{Method: get, Path: "/v1/pools/:id", Object: "pool", Action: "read", handling: plain((*API).getPool),
-		Summary: "Read a pool and what is in it now.", Answers: rest.Pool{}, Status: ok, Fails: missing},
+		Summary: "Read a pool, what is in it now and who resolves to it.", Answers: rest.Pool{}, Status: ok, Fails: missing},
+}
+
+// poolRoutes are of the pools, and of what leads work to them.
+var poolRoutes = []Route{
+	{Method: get, Path: "/v1/admin/node-pools", Object: "node-pool", Action: "read", handling: plain((*API).listPools),
+		Summary: "List pools by id.", Query: pageQuery, Answers: rest.List[rest.Pool]{}, Status: ok},
+	{Method: post, Path: "/v1/admin/node-pools", Object: "node-pool", Action: "create", handling: takes((*API).createPool),
+		Summary: "Create a named pool. Until something resolves to it, it is a canary pool.",
+		Answers: rest.Pool{}, Status: created, Fails: []int{409, 422}},
+	{Method: get, Path: "/v1/admin/node-pools/:id", Object: "node-pool", Action: "read", handling: plain((*API).getPool),
+		Summary: "Read a pool, what is in it now and who resolves to it; its ETag is the record's version.",
+		Answers: rest.Pool{}, Status: ok, Fails: missing},
+	{Method: put, Path: "/v1/admin/node-pools/:id", Object: "node-pool", Action: "change", handling: takes((*API).changePool),
+		Summary: "Give a pool another name, state or thresholds; what is absent stays. If-Match is its ETag.",
+		Query:   dryRun, Answers: rest.PoolChanged{}, Status: ok, Fails: []int{404, 409, 412}},
+	{Method: del, Path: "/v1/admin/node-pools/:id", Object: "node-pool", Action: "delete", handling: plain((*API).deletePool),
+		Summary: "Delete a named pool that no node, binding or grant refers to. If-Match is its ETag.",
+		Status:  noBody, Fails: []int{404, 409, 412}},
+	{Method: get, Path: "/v1/admin/app-pool-bindings", Object: "binding", Action: "read", handling: plain((*API).listBindings),
+		Summary: "List apps by id with their bindings, and where their work goes.", Query: pageQuery,
+		Answers: rest.List[rest.AppBindings]{}, Status: ok},
+	{Method: get, Path: "/v1/admin/app-pool-bindings/:id", Object: "binding", Action: "read", handling: plain((*API).getBindings),
+		Summary: "Read an app's bindings, and where its work goes; the ETag is the app's version.",
+		Answers: rest.AppBindings{}, Status: ok, Fails: missing},
+	{Method: put, Path: "/v1/admin/app-pool-bindings/:id", Object: "binding", Action: "change", handling: takes((*API).putBinding),
+		Summary: "Bind an app's work of one role, or of every role, to pools: the very next decision uses it. Without pools the binding goes. If-Match is its ETag.",
+		Answers: rest.AppBindings{}, Status: ok, Fails: []int{404, 412, 422}},
+	{Method: get, Path: "/v1/admin/roles", Object: "role", Action: "read", handling: plain((*API).listRoles),
+		Summary: "List the roles that nodes and work may have.", Answers: rest.List[rest.Role]{}, Status: ok},
+	{Method: post, Path: "/v1/admin/roles", Object: "role", Action: "create", handling: takes((*API).createRole),
+		Summary: "Add a role.", Answers: rest.Role{}, Status: created, Fails: []int{409, 422}},
+	{Method: get, Path: "/v1/admin/alignment", Object: "alignment", Action: "read", handling: plain((*API).getAlignment),
+		Summary: "What will fail before a request does: apps that resolve to no usable node, pools with nodes that nothing resolves to.",
+		Answers: rest.Alignment{}, Status: ok},
 }
 
 var accountRoutes = []Route{
@@ -92,6 +134,9 @@ var accountRoutes = []Route{
 		Summary: "List apps by id.", Query: pageQuery, Answers: rest.List[rest.App]{}, Status: ok},
 	{Method: get, Path: "/v1/apps/:id", Object: "app", Action: "read", handling: plain((*API).getApp),
 		Summary: "Read an app.", Answers: rest.App{}, Status: ok, Fails: missing},
+	{Method: get, Path: "/v1/apps/:id/candidates", Object: "app", Action: "read", handling: plain((*API).appCandidates),
+		Summary: "Where the app's work would go now, without a trace; superadmins see the nodes' ids.",
+		Query:   []string{"role", "runner", "slots", "backend", "region"}, Answers: rest.Candidates{}, Status: ok, Fails: []int{404, 422}},
 	{Method: post, Path: "/v1/admin/apps", Object: "app", Action: "create", handling: takes((*API).createApp),
 		Summary: "Create an app for an owner.", Answers: rest.App{}, Status: created, Fails: []int{409, 422}},
 	{Method: get, Path: "/v1/licenses", Object: "license", Action: "read", handling: plain((*API).listLicenses),

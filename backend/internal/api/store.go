@@ -20,6 +20,8 @@ type Store interface {
 	NodeStore
 	NodeChanges
 	PoolStore
+	BindingStore
+	RoleStore
 	AppStore
 	LicenseStore
 	UserStore
@@ -52,15 +54,32 @@ type NodeStore interface {
 
 // NodeChanges writes nodes' records.
 type NodeChanges interface {
+	CreateNode(ctx context.Context, actor record.Actor, node record.Node, secretSum [32]byte) (record.Node, error)
 	MoveNode(ctx context.Context, actor record.Actor, node, pool, reason string, ifVersion *int64) (from string, moved fleet.NodeRecord, err error)
 	RevokeNode(ctx context.Context, actor record.Actor, node, reason string) error
+	DrainNode(ctx context.Context, actor record.Actor, node string, deadline *time.Time, reason string, ifVersion *int64) (fleet.NodeRecord, error)
 	CordonNode(ctx context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error)
 	UncordonNode(ctx context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error)
 }
 
-// PoolStore reads pools.
+// PoolStore reads and writes pools. An edit gets the pool as it is.
 type PoolStore interface {
 	Pool(ctx context.Context, id string) (fleet.Pool, error)
+	CreatePool(ctx context.Context, actor record.Actor, pool fleet.Pool, reason string) (fleet.Pool, error)
+	ChangePool(ctx context.Context, actor record.Actor, id string, edit func(*fleet.Pool) error, reason string, ifVersion *int64) (fleet.Pool, error)
+	DeletePool(ctx context.Context, actor record.Actor, id, reason string, ifVersion *int64) error
+}
+
+// BindingStore reads and writes apps' bindings. A binding without pools is taken away.
+type BindingStore interface {
+	Bindings(ctx context.Context, app string) ([]fleet.Binding, error)
+	PutBinding(ctx context.Context, actor record.Actor, app string, binding fleet.Binding, reason string, ifVersion *int64) (fleet.App, int64, error)
+}
+
+// RoleStore reads and creates roles.
+type RoleStore interface {
+	Roles(ctx context.Context) ([]record.Role, error)
+	CreateRole(ctx context.Context, actor record.Actor, name, reason string) (record.Role, error)
 }
 
 // AppStore reads and creates apps.

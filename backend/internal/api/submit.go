@@ -39,6 +39,14 @@ const (
 // app, and its inputs and their sizes, are there is not known yet. Errors:
 // bad_request, and unprocessable for a backend that nothing can have.
 func specOf(in *rest.JobRequest) (*fleet.JobSpec, error) {
+	return checkedSpec(in,
+		checkUnbuilt, checkNames, checkRunner, checkPool, checkNumbers, checkPolicies, fillDemands, fillParams, fillInputs, fillLabels, checkPayload)
+}
+
+// specCheck checks a part of a request, and fills it into the spec.
+type specCheck func(in *rest.JobRequest, spec *fleet.JobSpec) error
+
+func checkedSpec(in *rest.JobRequest, checks ...specCheck) (*fleet.JobSpec, error) {
 	spec := &fleet.JobSpec{
 		App: in.App, Role: cmp.Or(in.Role, defaultRole), Runner: in.Runner,
 		Region: deref(in.Region, ""), Backend: deref(in.Backend, ""),
@@ -46,9 +54,7 @@ func specOf(in *rest.JobRequest) (*fleet.JobSpec, error) {
 		OnNodeLost:    fleet.NodeLostPolicy(cmp.Or(in.OnNodeLost, string(fleet.OnLostRequeue))),
 		WhenExhausted: fleet.ExhaustedPolicy(cmp.Or(in.WhenExhausted, string(fleet.WhenExhaustedWait))),
 	}
-	for _, check := range []func(*rest.JobRequest, *fleet.JobSpec) error{
-		checkUnbuilt, checkNames, checkPool, checkNumbers, checkPolicies, fillDemands, fillParams, fillInputs, fillLabels, checkPayload,
-	} {
+	for _, check := range checks {
 		if err := check(in, spec); err != nil {
 			return nil, err
 		}
@@ -77,7 +83,7 @@ func checkUnbuilt(in *rest.JobRequest, _ *fleet.JobSpec) error {
 }
 
 func checkNames(in *rest.JobRequest, spec *fleet.JobSpec) error {
-	for _, n := range []struct{ key, value string }{{"app", spec.App}, {"role", spec.Role}, {"runner", spec.Runner}} {
+	for _, n := range []struct{ key, value string }{{"app", spec.App}, {"role", spec.Role}} {
 		if n.value == "" {
 			return badRequest("%s is missing", n.key)
 		}
@@ -92,6 +98,16 @@ func checkNames(in *rest.JobRequest, spec *fleet.JobSpec) error {
 	}
 	if in.Backend != nil && !slices.Contains(wire.Backends, spec.Backend) {
 		return unprocessable("backend %.40q: name one of %s, or null for the node's own", spec.Backend, strings.Join(wire.Backends, ", "))
+	}
+	return nil
+}
+
+func checkRunner(_ *rest.JobRequest, spec *fleet.JobSpec) error {
+	if spec.Runner == "" {
+		return badRequest("runner is missing")
+	}
+	if err := ids.CheckName(spec.Runner); err != nil {
+		return badRequest("runner: %s", err)
 	}
 	return nil
 }

@@ -255,8 +255,8 @@ func (w *world) Fleet(context.Context) (*core.FleetView, error) {
 			Running: []core.Running{{Job: jobIDOf(n.Owner), Attempt: 1}},
 		})
 	}
-	for _, id := range []string{"default", "pool-7", "pool-8", "unassigned"} {
-		view.Pools = append(view.Pools, core.PoolView{Pool: fleet.Pool{ID: id, Name: id, Kind: fleet.KindUser, State: fleet.PoolActive}, Nodes: 1, Ready: 1})
+	for _, id := range sortedKeys(w.pools) {
+		view.Pools = append(view.Pools, core.PoolView{Pool: w.pools[id], Nodes: 1, Ready: 1, Canary: w.pools[id].Kind == fleet.KindNamed})
 	}
 	return view, w.down
 }

@@ -50,15 +50,21 @@ type world struct {
 	licenses  map[string]record.License
 	tokens    map[string]record.Token
 	artifacts map[artifact.Digest]record.Artifact
+	pools     map[string]fleet.Pool
+	bindings  map[string][]fleet.Binding
+	roles     []record.Role
 	setup     enroll.Secret
 	setupUsed bool
 
-	submits  [][]core.JobInsert
-	actors   []record.Actor
-	live     map[ids.JobID]core.JobView
-	refuse   *core.RefusedWhy
-	down     error // of the dispatch loop
-	notReady error
+	submits [][]core.JobInsert
+	actors  []record.Actor
+	live    map[ids.JobID]core.JobView
+	refuse  *core.RefusedWhy
+	down    error // of the dispatch loop
+	// exhausted: no node can take what a preview asks about.
+	exhausted bool
+	proposals []core.Proposal
+	notReady  error
 	// beforeCordon happens between the look at a node and its cordon, once.
 	beforeCordon func()
 	onWait       func(ctx context.Context, id ids.JobID) error
@@ -123,6 +129,8 @@ func (w *world) reset() {
 	for id := range userRoles {
 		w.secrets[userText(id)] = enroll.NewTokenSecret()
 	}
+	w.exhausted, w.proposals = false, nil
+	w.seedPools()
 	for _, owner := range []int64{ann, bob} {
 		w.seed(owner)
 	}
@@ -305,14 +313,4 @@ func (w *world) UncordonNode(_ context.Context, actor record.Actor, node, _ stri
 	}
 	n.Holds = nil
 	return n.NodeRecord, nil
-}
-
-func (w *world) Pool(_ context.Context, id string) (fleet.Pool, error) {
-	if slices.Contains([]string{"default", "unassigned", "pool-1", "pool-7", "pool-8", "pool-9"}, id) {
-		return fleet.Pool{ID: id, Name: id, Kind: fleet.KindUser, State: fleet.PoolActive}, nil
-	}
-	if id == "canary-1" {
-		return fleet.Pool{ID: id, Name: id, Kind: fleet.KindNamed, State: fleet.PoolActive}, nil
-	}
-	return fleet.Pool{}, none("pool")
 }

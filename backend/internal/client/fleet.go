@@ -27,13 +27,29 @@ func (c *Client) Nodes(ctx context.Context, f NodeFilter, page Page) (rest.List[
 // MoveNode moves a node to another pool. A version above 0 is what the node's
 // record must still have; else the move is refused with precondition_failed.
 func (c *Client) MoveNode(ctx context.Context, id string, req rest.MoveRequest, version int64) (rest.Moved, error) {
+	return c.move(ctx, id, req, version, false)
+}
+
+// TryMove says what a move would do, and does nothing.
+func (c *Client) TryMove(ctx context.Context, id string, req rest.MoveRequest, version int64) (rest.Moved, error) {
+	return c.move(ctx, id, req, version, true)
+}
+
+func (c *Client) move(ctx context.Context, id string, req rest.MoveRequest, version int64, dry bool) (rest.Moved, error) {
 	in := call{method: http.MethodPut, path: route("v1", "admin", "nodes", id, "pool"), body: req}
-	if version > 0 {
-		in.header = ifMatch(version)
-	}
-	var moved rest.Moved
-	err := c.do(ctx, in, &moved)
-	return moved, err
+	return changing[rest.Moved](ctx, c, in, version, dry)
+}
+
+// CreateNode makes a node's record; its secret is in this answer only.
+func (c *Client) CreateNode(ctx context.Context, req rest.NodeRequest) (rest.NewNode, error) {
+	return post[rest.NewNode](ctx, c, route("v1", "admin", "nodes"), req)
+}
+
+// DrainNode keeps new work from a node and says what runs there; a dry run says what
+// a drain would do.
+func (c *Client) DrainNode(ctx context.Context, id string, req rest.DrainRequest, version int64, dry bool) (rest.Drained, error) {
+	in := call{method: http.MethodPost, path: route("v1", "admin", "nodes", id, "drain"), body: req}
+	return changing[rest.Drained](ctx, c, in, version, dry)
 }
 
 // CordonNode keeps new work from a node. A version above 0 is as in MoveNode.
@@ -48,12 +64,7 @@ func (c *Client) UncordonNode(ctx context.Context, id, reason string, version in
 
 func (c *Client) changeCordon(ctx context.Context, id, verb, reason string, version int64) (rest.Node, error) {
 	in := call{method: http.MethodPost, path: route("v1", "admin", "nodes", id, verb), body: rest.ReasonRequest{Reason: reason}}
-	if version > 0 {
-		in.header = ifMatch(version)
-	}
-	var node rest.Node
-	err := c.do(ctx, in, &node)
-	return node, err
+	return changing[rest.Node](ctx, c, in, version, false)
 }
 
 func ifMatch(version int64) map[string]string {

@@ -256,6 +256,7 @@ type Resolution struct {
 
 // Candidates is a quiet look at where an app's work would go now.
 type Candidates struct {
+	Hint     string            `json:"hint,omitempty"` // the one root cause, when no node can take it
 	Decision Decision          `json:"decision"`
 	Pools    []PoolExplanation `json:"pools"` // every reason of every node
 }

@@ -120,6 +120,7 @@ type Explanation struct {
 	State string            `json:"state"`
 	At    Time              `json:"at"`
 	Rule  string            `json:"rule"`
+	Hint  string            `json:"hint,omitempty"` // the one root cause, when no node can take it
 	Pools []PoolExplanation `json:"pools"`
 	Text  string            `json:"text"`
 }
