@@ -385,6 +385,7 @@ export interface Resolution {
 
 /** Candidates is a quiet look at where an app's work would go now. */
 export interface Candidates {
+  hint?: string; // the one root cause, when no node can take it
   decision: Decision;
   pools: PoolExplanation[]; // every reason of every node
 }
@@ -582,6 +583,7 @@ export interface Explanation {
   state: string;
   at: string;
   rule: string;
+  hint?: string; // the one root cause, when no node can take it
   pools: PoolExplanation[];
   text: string;
 }
