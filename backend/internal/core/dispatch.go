@@ -64,7 +64,8 @@ type Dispatch struct {
 	arrived uint64 // numbers jobs
 	serial  uint64 // numbers reports of what a node runs
 	rev     uint64
-	loaded  uint64 // the revision of the newest Load
+	loaded  uint64     // the revision of the newest Load
+	excused fleet.Time // when nodes' silence was put down to this process last; 0: never
 	resume  *resume
 }
 
@@ -141,6 +142,7 @@ func (d *Dispatch) jobDue(now fleet.Time, t timer, j *job, out *Effects) {
 
 // excuse forgets the silence of a time in which nobody listened.
 func (d *Dispatch) excuse(now, late fleet.Time) {
+	d.excused = now
 	late += d.cfg.OfferTimeout
 	d.timers.delay(late)
 	if d.look.at != fleet.Never {

@@ -117,7 +117,7 @@ func (d *Dispatch) tried(now fleet.Time, n *node, res *fleet.Result, out *Effect
 }
 
 // returned counts a lease that came back from suspect. The node is not to blame
-// for a restart of this server, or for a goodbye that it had said.
+// when this server restarted or stood still, or when it had said goodbye.
 func (d *Dispatch) returned(now fleet.Time, n *node, was fleet.LeaseState, out *Effects) {
 	if was != fleet.LeaseSuspect || n.lease.State != fleet.LeaseReady {
 		return
@@ -126,7 +126,8 @@ func (d *Dispatch) returned(now fleet.Time, n *node, was fleet.LeaseState, out *
 	if past := n.lease.Past; len(past) > 1 && past[len(past)-2].Event == lease.Granted {
 		expected = true
 	}
-	if !expected && n.flaps.Flap(now) {
+	stood := d.excused != 0 && now-d.excused <= d.cfg.Lost
+	if !expected && !stood && n.flaps.Flap(now) {
 		d.autoHold(now, n, hold.FlapHold, fleet.AlarmNodeFlapping, hold.FlapReason, out)
 	}
 }

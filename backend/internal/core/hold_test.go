@@ -55,6 +55,9 @@ func TestCase_C6_NodeThatRejectsEverythingIsHeld(t *testing.T) {
 		spec := w.decline(a)
 		if i == hold.MaxRejections-1 {
 			w.wantHeld("n1", "auto/auto")
+			if alarm := w.lasting(fleet.AlarmRejectingOffers); alarm.Node != "n1" || alarm.Count != 1 {
+				t.Fatalf("the alarm reads %+v", alarm)
+			}
 		}
 		w.wantRow(spec.ID, fleet.JobOffered, "", 2, 0, "n2")
 		w.readAll(other)
@@ -147,6 +150,15 @@ func TestAutoHold_ThreeFlaps(t *testing.T) {
 			w.restartServer()
 			w.join(w.agents[0])
 			w.wantHeld("n1", "")
+		}
+	})
+	t.Run("nor is one that stood still", func(t *testing.T) {
+		w := script(t, record("n1", "pool-1", 1, 1))
+		for range 4 {
+			w.now = w.d.Next() + 10_000
+			flap(w, w.agents[0])
+			w.wantHeld("n1", "")
+			w.beat(100_000)
 		}
 	})
 	t.Run("nor is a planned stop", func(t *testing.T) {

@@ -58,7 +58,7 @@ const (
 	CauseUnanswered        Cause = "unanswered"         // the node did not answer the offer
 	CauseCanceledByUser    Cause = "canceled"           // somebody asked for it
 	CauseAttemptsUsedUp    Cause = "attempts_used_up"   // maxAttempts counted attempts have ended
-	CauseDrained           Cause = "drained"            // its node was drained and the deadline passed
+	CauseDrained           Cause = "drained"            // its node is drained: the offer was taken back, or the deadline passed
 	CauseAssignmentRefused Cause = "assignment_refused" // the database refused the assignment: the node had moved, was held or full
 )
 
