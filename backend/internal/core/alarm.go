@@ -7,17 +7,13 @@ import (
 	"rockpool/backend/internal/core/fleet"
 )
 
-// raise begins an alarm, or counts it when it lasts already. A new one is
-// written in the batch that is being filled, another within a second.
-func (d *Dispatch) raise(now fleet.Time, f fleet.Fingerprint, detail string, out *Effects) *alarm.Case {
-	if c := d.alarms.Find(f); c != nil {
-		c.Detail = detail
-		d.alarms.Again(now, c, 1)
-		return c
+// newAlarm raises one; its owner writes it. An ended one whose silence went over
+// to it is written here.
+func (d *Dispatch) newAlarm(now fleet.Time, f fleet.Fingerprint, n int64, out *Effects) *alarm.Case {
+	c, before := d.alarms.Raise(now, f, n)
+	if before != nil {
+		d.putAlarm(before, out)
 	}
-	c := d.alarms.Raise(now, f)
-	c.Detail = detail
-	d.writeAlarm(c, out)
 	return c
 }
 
@@ -25,12 +21,25 @@ func (d *Dispatch) raise(now fleet.Time, f fleet.Fingerprint, detail string, out
 func (d *Dispatch) endAlarm(now fleet.Time, c *alarm.Case, out *Effects) {
 	if c.Lasts() {
 		d.alarms.Resolve(now, c)
-		d.writeAlarm(c, out)
+		c.WaitingNow, c.Waiting = 0, nil
+		d.putAlarm(c, out)
 	}
 }
 
-// writeAlarm brings the batch up to the alarm as it is: one entry an alarm.
-func (d *Dispatch) writeAlarm(c *alarm.Case, out *Effects) {
+// writeAlarm writes the alarm as it is now, in the batch that is being filled:
+// only here are its words made.
+func (d *Dispatch) writeAlarm(now fleet.Time, c *alarm.Case, out *Effects) {
+	switch {
+	case c.Kind == fleet.AlarmPoolExhausted:
+		d.cohortOf(cohortKey{app: c.App, role: c.Role, pool: c.Pool}).describe(d, now, &c.Alarm)
+	case c.Node == "":
+		d.gaugeOf(c.Pool).describe(d, now, &c.Alarm)
+	}
+	d.putAlarm(c, out)
+}
+
+// putAlarm brings the batch up to the alarm: one entry an alarm.
+func (d *Dispatch) putAlarm(c *alarm.Case, out *Effects) {
 	d.rev++
 	c.Written()
 	if gen := d.number(out); c.Batch != gen {
@@ -57,7 +66,7 @@ func (d *Dispatch) AckAlarm(now fleet.Time, id int64, by Actor, name string, out
 	if c == nil {
 		return false
 	}
-	d.writeAlarm(c, out)
+	d.writeAlarm(now, c, out)
 	noteAlarm(c, AuditAlarmAcknowledged, by, "", out)
 	return true
 }
@@ -69,7 +78,7 @@ func (d *Dispatch) SilenceAlarm(now fleet.Time, id int64, until fleet.Time, by A
 	if c == nil {
 		return false
 	}
-	d.writeAlarm(c, out)
+	d.writeAlarm(now, c, out)
 	noteAlarm(c, AuditAlarmSilenced, by, reason, out)
 	return true
 }
@@ -78,11 +87,32 @@ func noteAlarm(c *alarm.Case, action string, by Actor, detail string, out *Effec
 	out.Audits = append(out.Audits, AuditNote{Action: action, Node: c.Node, Alarm: c.ID, Detail: detail, By: &by})
 }
 
-// reviewAlarms looks, after a Load, whether what the alarms are about still is.
+// recallAlarms gives everything its alarms back after a Load.
+func (d *Dispatch) recallAlarms(now fleet.Time, snap *Snapshot) {
+	d.alarms.Load(snap.Epoch, snap.Alarms)
+	for _, c := range d.alarms.Lasting() {
+		switch n := d.nodes[c.Node]; {
+		case n != nil:
+			n.alarms = append(n.alarms, c)
+		case c.Node != "":
+		case c.Kind == fleet.AlarmPoolExhausted:
+			d.recallCohort(now, c)
+		default:
+			d.gaugeOf(c.Pool).alarms[slices.Index(gaugeKinds[:], c.Kind)] = c
+		}
+	}
+}
+
+// reviewAlarms ends, after a Load, those of which nothing is left: their work
+// waits no more, or their node is back or gone. What else they are about is seen
+// by the next look.
 func (d *Dispatch) reviewAlarms(now fleet.Time, out *Effects) {
 	for _, c := range slices.Clone(d.alarms.Lasting()) {
-		if c.Node != "" {
+		switch {
+		case c.Node != "":
 			d.reviewNode(now, c, out)
+		case c.Kind == fleet.AlarmPoolExhausted && (c.WaitingNow > 0 || now-c.LastAt >= quiet):
+			d.relieved(now, d.cohortOf(cohortKey{app: c.App, role: c.Role, pool: c.Pool}), out)
 		}
 	}
 }

@@ -5,37 +5,54 @@ import (
 	"rockpool/backend/internal/core/fleet"
 )
 
-// lookPause is the least time between two looks at the alarms: so often, at the
-// most, is what was counted written.
+// lookPause lies between two looks at what alarms are about, and so between two
+// writes of one that is only counted.
 const lookPause = fleet.Time(1000)
 
-// look is when the alarms are looked at next, and when they were last.
+// look is when the next one is due, and what it has to look at.
 type look struct {
-	at   fleet.Time // Never: nothing asks for it
-	last fleet.Time
+	at      fleet.Time // Never: nothing asks for it
+	nodes   bool       // leases, pools or thresholds have changed
+	nodesBy fleet.Time // when more nodes will have been silent for long
+	pools   bool       // a pool's wait or its slots have an alarm that lasts
+	hopes   bool       // what nodes are has changed, or where work may go
+	calm    fleet.Time // until then nodes may still come back from a restart
 }
 
-// lookBy asks for a look at that time, or as soon after it as looks may follow
-// one another.
-func (d *Dispatch) lookBy(at fleet.Time) {
-	at = max(at, d.look.last+lookPause)
-	if at < d.look.at {
-		d.look.at = at
-		d.timers.add(timer{at: at, kind: lookDue})
-	}
-}
-
-// awaitLook ends an event: what it counted is written by the next look.
+// awaitLook ends an event: while anything may change, a look follows within a
+// second.
 func (d *Dispatch) awaitLook(now fleet.Time) {
-	if d.alarms.Untold() {
-		d.lookBy(now)
+	l := &d.look
+	by := fleet.Never
+	switch {
+	case d.alarms.Untold(), l.nodes, l.hopes, l.pools, len(d.cohorts) > 0:
+		by = now + lookPause
+	case l.nodesBy != fleet.Never:
+		by = max(l.nodesBy, now+lookPause)
+	}
+	if by < l.at {
+		l.at = by
+		d.timers.add(timer{at: by, kind: lookDue})
 	}
 }
 
+// lookDue looks at everything that passes without an event: how long work has
+// waited, what is free meanwhile, how long nodes have been silent, and what was
+// counted and not written.
 func (d *Dispatch) lookDue(now fleet.Time, t timer, out *Effects) {
-	if t.at != d.look.at {
+	l := &d.look
+	if t.at != l.at {
 		return
 	}
-	d.look = look{at: fleet.Never, last: now}
-	d.alarms.Tell(func(c *alarm.Case) { d.writeAlarm(c, out) })
+	l.at, l.pools = fleet.Never, false
+	d.settleCohorts(now, out)
+	d.lookAtCohorts(now, out)
+	if l.nodes || l.nodesBy <= now {
+		l.nodes, l.nodesBy = false, d.lookAtNodes(now)
+		if now < l.calm {
+			l.nodesBy = min(l.nodesBy, l.calm)
+		}
+	}
+	d.lookAtPools(now, out)
+	d.alarms.Tell(func(c *alarm.Case) { d.writeAlarm(now, c, out) })
 }

@@ -16,7 +16,11 @@ func (d *Dispatch) alarmNode(now fleet.Time, kind fleet.AlarmKind, n *node, deta
 		d.alarms.Again(now, c, 1)
 		return
 	}
-	n.alarms = append(n.alarms, d.raise(now, fleet.Fingerprint{Kind: kind, Pool: n.rec.Pool, Node: n.rec.ID}, detail, out))
+	f := fleet.Fingerprint{Kind: kind, Pool: n.rec.Pool, Node: n.rec.ID}
+	c := d.newAlarm(now, f, 1, out)
+	c.Detail = detail
+	n.alarms = append(n.alarms, c)
+	d.putAlarm(c, out)
 }
 
 // nodeAlarmOver resolves the node's alarm of the kind, if it lasts.
@@ -55,19 +59,25 @@ func (d *Dispatch) alarmLost(now fleet.Time, n *node, out *Effects) {
 	d.alarmNode(now, fleet.AlarmNodeLost, n, detail, out)
 }
 
-// reviewNode gives a node its alarms back after a Load, and ends those whose
-// cause is over.
+// reviewNode ends an alarm that was read back and whose cause is over.
 func (d *Dispatch) reviewNode(now fleet.Time, c *alarm.Case, out *Effects) {
 	n := d.nodes[c.Node]
-	if n == nil || n.lease.State == fleet.LeaseLeft {
+	if n == nil {
 		d.endAlarm(now, c, out)
 		return
 	}
-	n.alarms = append(n.alarms, c)
-	held := slices.ContainsFunc(n.rec.Holds, func(h fleet.Hold) bool { return h.Owner == fleet.OwnerAuto })
-	if c.Kind == fleet.AlarmNodeLost && n.lease.State == fleet.LeaseReady || c.Kind != fleet.AlarmNodeLost && !held {
+	over := !n.heldByItself()
+	if c.Kind == fleet.AlarmNodeLost {
+		over = n.open && n.pending == nil
+	}
+	if over || n.lease.State == fleet.LeaseLeft {
 		d.nodeAlarmOver(now, c.Kind, n, out)
 	}
+}
+
+// heldByItself reports an automatic hold.
+func (n *node) heldByItself() bool {
+	return slices.ContainsFunc(n.rec.Holds, func(h fleet.Hold) bool { return h.Owner == fleet.OwnerAuto })
 }
 
 // seconds reads a span in words.

@@ -194,7 +194,7 @@ func (d *Dispatch) accept(now fleet.Time, n *node, j *job, res *fleet.Result, ou
 	default:
 		verdict = VerdictFenced // kept as an attempt's end, not as the job's result
 		d.keepAway(now, j, n, d.cfg.AvoidFor)
-		d.queue.Remove(&j.wait)
+		d.dequeue(j)
 		d.placeOrQueue(now, j, out)
 	}
 	out.acks = append(out.acks, resultAck(n, a, verdict))

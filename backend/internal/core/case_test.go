@@ -13,7 +13,7 @@ func script(t *testing.T, nodes ...fleet.NodeRecord) *world {
 	w := newWorld(func(string, int) int { return 3 }, t.Fatalf)
 	w.calm = true
 	for _, id := range []string{fleet.PoolDefault, fleet.PoolUnassigned, "pool-1", "pool-2", "other"} {
-		w.store.pools = append(w.store.pools, fleet.Pool{ID: id, State: fleet.PoolActive})
+		w.store.pools = append(w.store.pools, fleet.Pool{ID: id, State: fleet.PoolActive, Thresholds: fleet.DefaultThresholds()})
 	}
 	w.store.apps = []fleet.App{{ID: "a1", Owner: 1}, {ID: "a2", Owner: 2}, {ID: "a0"}}
 	for _, rec := range nodes {

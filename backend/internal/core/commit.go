@@ -176,7 +176,7 @@ func (d *Dispatch) rebase(j *job, newer bool, was stored, insert *JobInsert, out
 func (d *Dispatch) drop(j *job, out *Effects) {
 	id := j.spec.ID
 	d.release(j)
-	d.queue.Remove(&j.wait)
+	d.dequeue(j)
 	j.stage, j.row.State = stageNone, fleet.JobCanceled
 	if d.inBatch(j, out) {
 		d.setReservation(&j.entry.release, false, Reservation{}, out)

@@ -55,6 +55,12 @@ type Dispatch struct {
 	alarms alarm.Book
 	look   look
 
+	cohortsByKey map[cohortKey]*cohort
+	cohorts      []*cohort // of which work waits or an alarm lasts
+	emptied      []*cohort // of which nothing waits any more since the event began
+	gauges       []*gauge  // by pool
+	waited       schedule.Waited
+
 	freed   []*node  // have room or are eligible since the event began
 	woken   []string // pools for which more may have changed
 	scratch fleet.Decision
@@ -85,7 +91,8 @@ func (d *Dispatch) clear() {
 	d.routes = map[routeKey]*route{}
 	d.freed, d.woken = nil, nil
 	d.timers.reset()
-	d.look = look{at: fleet.Never}
+	d.look = look{at: fleet.Never, nodesBy: fleet.Never}
+	d.cohortsByKey, d.cohorts, d.emptied, d.gauges = map[cohortKey]*cohort{}, nil, nil, nil
 }
 
 func (d *Dispatch) leases() lease.Times {
@@ -148,6 +155,7 @@ func (d *Dispatch) excuse(now, late fleet.Time) {
 	if d.look.at != fleet.Never {
 		d.look.at += late
 	}
+	d.look.calm += late
 	for _, n := range d.order {
 		if n.timer != fleet.Never {
 			n.timer += late
@@ -156,6 +164,7 @@ func (d *Dispatch) excuse(now, late fleet.Time) {
 			n.holdTimer += late
 		}
 		n.lease.On(lease.Excused, now, d.leases())
+		d.watch(n)
 	}
 }
 
@@ -183,6 +192,7 @@ func (d *Dispatch) setPool(p fleet.Pool) {
 	}
 	d.pools[p.ID] = &p
 	d.index.Pool(p.ID).State = p.State
+	d.setLimits(&p)
 }
 
 // PutApp tells of a new or changed app or its bindings, after the store has it.

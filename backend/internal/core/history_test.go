@@ -242,6 +242,7 @@ func (w *world) change() {
 	case 4:
 		p := &s.pools[w.pick("pool", len(s.pools))]
 		p.State = []fleet.PoolState{fleet.PoolActive, fleet.PoolDrains, fleet.PoolIsClosed}[w.pick("state", 3)]
+		p.Thresholds.QueueWaitMs = []int64{0, 5000, 60_000}[w.pick("wait", 3)]
 		pool := *p
 		w.admin = append(w.admin, func() { w.d.PutPool(w.now, pool, w.pending) })
 	case 5: // a node that left registers again
@@ -497,6 +498,7 @@ func (w *world) heal() {
 		}
 	}
 	w.atRest()
+	w.restAlarms()
 }
 
 func (w *world) atRest() {

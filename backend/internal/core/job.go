@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"rockpool/backend/internal/core/alarm"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/core/schedule"
 )
@@ -25,6 +26,9 @@ type job struct {
 	spec *fleet.JobSpec
 	row  JobRow
 	wait schedule.Waiter
+
+	waits  alarm.Waiter // in the line of its cohort
+	cohort *cohort      // in which it waits, or nil
 
 	stage    stage
 	held     *node // that has a reservation for it
@@ -58,6 +62,7 @@ type pastAttempt struct {
 
 func newJob(spec *fleet.JobSpec, seq uint64) *job {
 	j := &job{spec: spec}
+	j.waits.Job = spec.ID
 	j.wait = schedule.Waiter{Job: spec.ID, Priority: spec.Priority, Seq: seq, Request: schedule.RequestOf(spec)}
 	return j
 }
@@ -85,6 +90,11 @@ func byService(a, b *job) int {
 		return cmp.Compare(b.wait.Priority, a.wait.Priority)
 	}
 	return cmp.Compare(a.wait.Seq, b.wait.Seq)
+}
+
+// byWait orders jobs that wait by when they began to.
+func byWait(a, b *job) int {
+	return cmp.Or(cmp.Compare(a.waits.Since, b.waits.Since), cmp.Compare(a.wait.Seq, b.wait.Seq))
 }
 
 // nodeOfPast finds who had a superseded attempt.
@@ -179,7 +189,7 @@ func (d *Dispatch) finish(now fleet.Time, j *job, state fleet.JobState, cause fl
 	}
 	j.stage = stageNone
 	d.release(j)
-	d.queue.Remove(&j.wait)
+	d.dequeue(j)
 	j.row.State, j.row.Cause, j.row.Detail, j.row.EndedAt = state, cause, detail, now
 	d.write(j, out)
 	if res != nil && !j.entry.insert {

@@ -40,7 +40,6 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 		n := d.newNode(snap.Nodes[i])
 		d.inherit(now, n, before[n.rec.ID])
 	}
-	d.alarms.Load(snap.Epoch, snap.Alarms)
 	for _, n := range order {
 		if d.nodes[n.rec.ID] == nil {
 			d.closeLater(n, fleet.CodeForbidden, CloseRevoked)
@@ -58,6 +57,8 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 	for _, n := range d.order {
 		d.grace(now, n)
 	}
+	d.look.calm = now + d.cfg.Lost
+	d.recallAlarms(now, snap)
 }
 
 // inherit keeps what the sessions of the node told.
@@ -110,7 +111,7 @@ func (d *Dispatch) restore(now fleet.Time, o *OpenJob, old *job) {
 	j.written = stored{state: o.Row.State, attempt: o.Row.Attempt}
 	d.jobs[o.Spec.ID] = j
 	if j.row.State == fleet.JobQueued {
-		d.queue.Add(&j.wait, d.routeOf(j.spec).tries)
+		d.enqueue(j, d.routeOf(j.spec), o.waitingSince(now, old))
 		return
 	}
 	j.placed, j.stage = j.row.Decision, stageMaybe
@@ -144,6 +145,20 @@ func (d *Dispatch) restore(now fleet.Time, o *OpenJob, old *job) {
 	}
 }
 
+// waitingSince is when a waiting job began to: as this process remembers, else by
+// its row, where the decision to let it wait is at most newer.
+func (o *OpenJob) waitingSince(now fleet.Time, old *job) fleet.Time {
+	switch {
+	case old != nil && old.cohort != nil:
+		return old.waits.Since
+	case o.Row.Attempt == 0:
+		return min(now, o.SubmittedAt)
+	case o.Row.Decision != nil && o.Row.Decision.Outcome == fleet.OutcomeWaiting:
+		return min(now, o.Row.Decision.At)
+	}
+	return now
+}
+
 // remember keeps what this process did and saw of the same attempt.
 func (j *job) remember(old *job) {
 	if old.stage != stageNone {
@@ -166,6 +181,8 @@ func (d *Dispatch) goOn(now fleet.Time, out *Effects) {
 		switch {
 		case n.lease.State == fleet.LeaseLeft && !n.rec.Left: // its goodbye was not stored
 			n.rec.Left = true
+			d.reblock(n)
+			d.look.hopes = true
 			out.Sessions = append(out.Sessions, SessionWrite{Node: n.rec.ID, Epoch: n.epoch, Left: true})
 		case !n.open || n.pending == nil:
 		case n.rec.Epoch >= n.epoch: // its commit was not known of

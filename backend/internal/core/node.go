@@ -23,6 +23,7 @@ type node struct {
 	timer  fleet.Time    // when its lease is looked at
 	freed  bool          // in Dispatch.freed
 	alarms []*alarm.Case // about it, that last
+	gauge  *gauge        // of its pool
 
 	holdTimer fleet.Time // when its holds are looked at
 }
@@ -68,6 +69,9 @@ func (n *node) blocks() schedule.Blocks {
 	if !n.ready() {
 		b = b.With(fleet.LeaseNotReady)
 	}
+	if n.rec.Left {
+		b = b.Gone()
+	}
 	if !n.healthy || !n.accepting {
 		b = b.With(fleet.Unhealthy)
 	}
@@ -96,6 +100,8 @@ func (d *Dispatch) newNode(rec fleet.NodeRecord) *node {
 // reindex puts the node where its record says.
 func (d *Dispatch) reindex(n *node) {
 	d.seen(n)
+	n.gauge = d.gaugeOf(n.rec.Pool)
+	d.look.nodes, d.look.hopes = true, true
 	d.index.Put(&n.slot, n.rec.Pool, schedule.Attrs{
 		Role: n.rec.Role, Backend: n.rec.Backend, Region: n.rec.Region, Runners: n.rec.Runners,
 	}, n.rec.Capacity, n.blocks())
@@ -112,6 +118,7 @@ func (d *Dispatch) reblock(n *node) {
 		return
 	}
 	d.seen(n)
+	d.look.nodes = true
 	d.index.Block(&n.slot, blocks)
 	if blocks == 0 {
 		d.free(n)
@@ -155,6 +162,7 @@ func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects) {
 	switch {
 	case n == nil:
 		n = d.newNode(rec)
+		n.lease.Seen = now // from now on it may come
 	case rec.Version < n.rec.Version:
 		return
 	default:
@@ -214,6 +222,7 @@ func (d *Dispatch) close(n *node, code fleet.Code, detail string, out *Effects) 
 func (d *Dispatch) leave(now fleet.Time, n *node, out *Effects) {
 	n.lease.On(lease.Left, now, d.leases())
 	n.rec.Left = true
+	d.look.hopes = true
 	d.reblock(n)
 	d.countOwner(n, n.rec.Owner)
 	d.nodeAlarmOver(now, fleet.AlarmNodeLost, n, out)

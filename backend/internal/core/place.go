@@ -29,6 +29,8 @@ type route struct {
 	chain pool.Chain
 	tries []string
 	pools []*schedule.Pool // of tries
+
+	cohort *cohort // of the work that came last; nil: none did yet
 }
 
 // appOf gives the work's app; of one that nobody told of, what the job knows.
@@ -112,28 +114,37 @@ func (d *Dispatch) kept() *fleet.Decision {
 func (d *Dispatch) placeOrQueue(now fleet.Time, j *job, out *Effects) {
 	r := d.routeOf(j.spec)
 	if n := d.decide(now, r, &j.wait.Request, j.avoid); n != nil {
-		d.assign(now, j, n, out)
+		d.assign(now, j, r, n, out)
 		return
 	}
 	j.row.Decision = d.kept()
 	if j.spec.WhenExhausted == fleet.WhenExhaustedFail {
-		j.row.Decision.Outcome = fleet.OutcomeFailed
-		d.finish(now, j, fleet.JobFailed, fleet.CausePoolExhausted, "", nil, out)
+		d.failExhausted(now, j, r, out)
 		return
 	}
 	j.row.State = fleet.JobQueued
 	if j.row.Cause == fleet.CauseNone {
 		j.row.Cause = fleet.CausePoolExhausted
 	}
-	d.queue.Add(&j.wait, r.tries)
+	d.enqueue(j, r, now)
 	d.write(j, out)
+	d.noHope(now, j, r, out)
+}
+
+// failExhausted ends a job that does not want to wait, with the alarm.
+func (d *Dispatch) failExhausted(now fleet.Time, j *job, r *route, out *Effects) {
+	j.row.Decision.Outcome = fleet.OutcomeFailed
+	d.finish(now, j, fleet.JobFailed, fleet.CausePoolExhausted, "", nil, out)
+	c := d.cohortFor(j.spec, r)
+	c.refused = j
+	d.exhausted(now, c, 1, out)
 }
 
 // assign reserves the node that the scratch decision chose and makes it the
 // job's next attempt. The offer goes out when this is committed.
-func (d *Dispatch) assign(now fleet.Time, j *job, n *node, out *Effects) {
+func (d *Dispatch) assign(now fleet.Time, j *job, r *route, n *node, out *Effects) {
 	d.supersede(j, out)
-	d.queue.Remove(&j.wait)
+	d.succeeded(now, j, r, out)
 	d.index.Reserve(&n.slot, &j.spec.Demands)
 	d.hold(j, n)
 	j.placed = d.kept()
@@ -149,7 +160,7 @@ func (d *Dispatch) assign(now fleet.Time, j *job, n *node, out *Effects) {
 	if row.Fallback {
 		out.Fallbacks = append(out.Fallbacks, FallbackRecord{
 			Job: j.spec.ID, Attempt: row.Attempt, App: j.spec.App, Role: j.spec.Role,
-			From: d.routeOf(j.spec).chain.Pools, Node: row.Node, At: now,
+			From: r.chain.Pools, Node: row.Node, At: now,
 		})
 	}
 }
@@ -173,7 +184,7 @@ func (d *Dispatch) readopt(j *job, n *node, out *Effects) bool {
 	if !d.index.Reserve(&n.slot, &j.spec.Demands) {
 		return false
 	}
-	d.queue.Remove(&j.wait)
+	d.dequeue(j)
 	d.hold(j, n)
 	row := &j.row
 	row.State, row.Outcome, row.Cause = fleet.JobOffered, fleet.AttemptOpen, fleet.CauseNone
@@ -191,8 +202,9 @@ func (d *Dispatch) readopt(j *job, n *node, out *Effects) bool {
 // retry tries once more to place a job that waits. Its decision is written
 // again only when other reasons than before keep it waiting.
 func (d *Dispatch) retry(now fleet.Time, j *job, out *Effects) bool {
-	if n := d.decide(now, d.routeOf(j.spec), &j.wait.Request, j.avoid); n != nil {
-		d.assign(now, j, n, out)
+	r := d.routeOf(j.spec)
+	if n := d.decide(now, r, &j.wait.Request, j.avoid); n != nil {
+		d.assign(now, j, r, n, out)
 		return true
 	}
 	if !sameReasons(j.row.Decision, &d.scratch) {
@@ -230,10 +242,12 @@ func (d *Dispatch) reroute(match func(*fleet.JobSpec) bool) {
 			moved = append(moved, j)
 		}
 	}
+	d.look.hopes = true
+	slices.SortFunc(moved, byWait)
 	for _, j := range moved {
-		tries := d.routeOf(j.spec).tries
-		d.queue.Add(&j.wait, tries)
-		for _, id := range tries {
+		r := d.routeOf(j.spec)
+		d.enqueue(j, r, j.waits.Since)
+		for _, id := range r.tries {
 			d.wakePool(id)
 		}
 	}
@@ -270,6 +284,7 @@ func (d *Dispatch) settle(now fleet.Time, out *Effects) {
 		}
 		d.woken = d.woken[:0]
 	}
+	d.settleCohorts(now, out)
 	d.awaitLook(now)
 }
 

@@ -13,7 +13,7 @@ import (
 // looks are all the ways to read, each with its answer.
 func (w *world) looks() []any {
 	d := w.d
-	answers := []any{d.Fleet(w.now), d.Changed(w.now, 0, true), d.Alignment(), d.Totals(), d.Rev(), d.Next()}
+	answers := []any{d.Fleet(w.now), d.Changed(w.now, 0, true), d.Alignment(), d.Alarms(), d.Totals(), d.Rev(), d.Next()}
 	for _, spec := range append(w.jobs, w.askedFor()...) {
 		v, open := d.LiveJob(w.now, spec.ID)
 		e, _ := d.Explain(w.now, spec.ID)

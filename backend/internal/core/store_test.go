@@ -39,11 +39,13 @@ type modelJob struct {
 }
 
 func newModelStore(fail func(string, ...any)) *modelStore {
-	return &modelStore{
+	s := &modelStore{
 		fail: fail, nodes: map[string]*modelNode{}, jobs: map[ids.JobID]*modelJob{},
 		attempts: map[Attempt]AttemptRow{}, assigned: map[Attempt]string{}, keys: map[string]bool{},
 		alarms: alarmTable{rows: map[int64]fleet.Alarm{}, fail: fail},
 	}
+	s.alarms.specs = func(id ids.JobID) *fleet.JobSpec { return s.jobs[id].spec }
+	return s
 }
 
 func (s *modelStore) snapshot() *Snapshot {
@@ -99,6 +101,7 @@ func (s *modelStore) commit(e *Effects) []Refusal {
 	}
 	s.apply(e, out)
 	s.alarms.commit(e.Alarms)
+	s.alarms.explain(e, out)
 	return refused
 }
 

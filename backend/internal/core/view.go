@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"rockpool/backend/internal/core/alarm"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/core/schedule"
 	"rockpool/shared/ids"
@@ -78,7 +79,7 @@ func (d *Dispatch) Fleet(now fleet.Time) *FleetView {
 	for _, n := range d.order {
 		v.Nodes = append(v.Nodes, n.view())
 	}
-	v.Pools = d.poolViews()
+	v.Pools, v.Waits = d.poolViews(), d.queueTimes(now)
 	return v
 }
 
@@ -92,7 +93,7 @@ func (d *Dispatch) Changed(now fleet.Time, since uint64, pools bool) *Changes {
 		}
 	}
 	if pools {
-		c.Pools, c.Alarms = d.poolViews(), d.Alarms()
+		c.Pools, c.Alarms, c.Waits = d.poolViews(), d.Alarms(), d.queueTimes(now)
 	}
 	return c
 }
@@ -124,6 +125,11 @@ func (d *Dispatch) poolViews() []PoolView {
 			known = append(known, id)
 		}
 		sums[id].count(n)
+	}
+	for _, c := range d.cohorts {
+		if p := sums[c.pool]; p != nil {
+			p.wait(&c.line)
+		}
 	}
 	slices.Sort(known)
 	views := make([]PoolView, len(known))
@@ -165,6 +171,19 @@ func (j *job) phase() Phase {
 		return PhaseRunning
 	}
 	return PhaseAccepted
+}
+
+// wait adds a line of work that waits for the pool first.
+func (p *PoolView) wait(l *alarm.Line) {
+	p.Overdue += l.Late()
+	if first := l.First(); first != nil && (p.OldestWait == 0 || first.Since < p.OldestWait) {
+		p.OldestWait = first.Since
+	}
+}
+
+func (d *Dispatch) queueTimes(now fleet.Time) (w Waits) {
+	w.Placed, w.P50, w.P95 = d.waited.Sum(now)
+	return w
 }
 
 func (p *PoolView) count(n *node) {

@@ -32,6 +32,7 @@ type world struct {
 	trace    []string          // when recording
 	record   bool
 	calm     bool // faults are over
+	checks   int  // of alarms, so far
 }
 
 var testConfig = Config{
@@ -59,7 +60,7 @@ func (w *world) found(nodes int) {
 		{ID: "canary", Kind: fleet.KindNamed},
 	}
 	for i := range s.pools {
-		s.pools[i].State = fleet.PoolActive
+		s.pools[i].State, s.pools[i].Thresholds = fleet.PoolActive, fleet.DefaultThresholds()
 	}
 	s.apps = []fleet.App{
 		{ID: "a1", Owner: 1}, {ID: "a2", Owner: 2}, {ID: "a0"},
@@ -269,6 +270,7 @@ func (w *world) check() {
 		w.fail("totals %+v, but %d held, %d waiting", t, held, waiting)
 	}
 	w.checkEntries(w.pending)
+	w.checkAlarms()
 }
 
 // checkHolds: none outlives its time, and past a drain's deadline nothing runs

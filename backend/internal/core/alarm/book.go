@@ -61,20 +61,21 @@ func (b *Book) Find(f fleet.Fingerprint) *Case { return b.cases[f] }
 // Lasting lists the alarms that last, by id. Nobody changes the list.
 func (b *Book) Lasting() []*Case { return b.lasting }
 
-// Raise begins an alarm that was seen once; there is none of its fingerprint.
-// A silence of the one before holds on.
-func (b *Book) Raise(now fleet.Time, f fleet.Fingerprint) *Case {
+// Raise begins an alarm that was seen n times; none of its fingerprint lasts. A
+// silence of the one before goes over to it: then that one is to be written too.
+func (b *Book) Raise(now fleet.Time, f fleet.Fingerprint, n int64) (c, before *Case) {
 	b.newest++
-	c := &Case{Alarm: fleet.Alarm{ID: b.newest, Fingerprint: f, Count: 1, RaisedAt: now, LastAt: now}, count: 1, last: now}
-	if before := b.silenced[f]; before != nil {
-		delete(b.silenced, f)
-		if before.SilencedUntil > now {
-			c.SilencedBy, c.SilencedUntil = before.SilencedBy, before.SilencedUntil
-		}
-	}
+	c = &Case{Alarm: fleet.Alarm{ID: b.newest, Fingerprint: f, Count: n, RaisedAt: now, LastAt: now}, count: n, last: now}
 	b.cases[f] = c
 	b.lasting = append(b.lasting, c)
-	return c
+	before = b.silenced[f]
+	delete(b.silenced, f)
+	if before == nil || before.SilencedUntil <= now {
+		return c, nil
+	}
+	c.SilencedBy, c.SilencedUntil = before.SilencedBy, before.SilencedUntil
+	before.SilencedUntil = now
+	return c, before
 }
 
 // Again counts that the alarm was seen n more times.

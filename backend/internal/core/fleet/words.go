@@ -70,6 +70,38 @@ func (d *Decision) poolText(b *strings.Builder, i int, app string, owner int64) 
 	}
 }
 
+// Refusal says in words why no node can take the work, pool by pool: "0 of 14
+// nodes can take it: 9 draining, 5 without a free slot".
+func (d *Decision) Refusal() string {
+	if len(d.Pools) == 0 {
+		return "it resolves to no pool"
+	}
+	var b strings.Builder
+	for i := range d.Pools {
+		t := &d.Pools[i]
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		if len(d.Pools) > 1 {
+			b.WriteString(t.Pool + ": ")
+		}
+		if t.Nodes == 0 {
+			b.WriteString("there are no nodes")
+			continue
+		}
+		b.WriteString("0 of " + Count(int64(t.Nodes), "node") + " can take it: " + t.reasonText())
+	}
+	return b.String()
+}
+
+// Count reads a number of things: "1 node", "3 nodes".
+func Count(n int64, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.FormatInt(n, 10) + " " + thing
+}
+
 // reasonText lists the counts in the order of the reasons: "9 draining, 3
 // without a free slot".
 func (t *Tally) reasonText() string {

@@ -26,6 +26,9 @@ type group struct {
 	top      uint64         // bit l-1: level l has somebody
 
 	disturbed bool
+
+	most       int64 // slots of the largest member that has not left; -1: there is none
+	unmeasured bool  // most is to be found anew
 }
 
 func (g *group) add(n *Node) {
@@ -40,6 +43,7 @@ func (g *group) add(n *Node) {
 	g.members = append(g.members, n)
 	g.live++
 	g.crew.nodes++
+	g.grew(n)
 	n.level = n.levelOf()
 	g.enter(n)
 }
@@ -49,6 +53,7 @@ func (g *group) remove(n *Node) {
 	g.members[n.pos] = nil
 	g.live--
 	g.crew.nodes--
+	g.shrank(n)
 	n.group = nil
 }
 
@@ -57,6 +62,7 @@ func (g *group) shift(n *Node, blocks Blocks) {
 	g.leave(n)
 	n.blocks = blocks
 	n.level = n.levelOf()
+	g.grew(n)
 	g.enter(n)
 }
 

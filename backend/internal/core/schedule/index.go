@@ -108,6 +108,9 @@ func (c *crew) usable() (nodes int32) {
 // Put adds the node, or moves it to another pool or other attributes, and sets
 // its capacity and what blocks it. Reservations stay.
 func (x *Index) Put(n *Node, pool string, attrs Attrs, capacity fleet.Vector, blocks Blocks) {
+	if n.group != nil && (capacity.Slots < n.capacity.Slots || blocks.Has(gone)) {
+		n.group.shrank(n)
+	}
 	n.capacity = capacity
 	p := x.Pool(pool)
 	if n.group != nil && n.pool == p && n.attrs.equal(&attrs) {
@@ -129,7 +132,7 @@ func (p *Pool) groupOf(attrs *Attrs) *group {
 			c = &crew{role: attrs.Role}
 			p.roles = append(p.roles, c)
 		}
-		g = &group{attrs: *attrs, crew: c}
+		g = &group{attrs: *attrs, crew: c, most: -1}
 		p.byKey[key] = g
 		c.groups = append(c.groups, g)
 	}
@@ -157,6 +160,9 @@ func (x *Index) Remove(n *Node) {
 // Block sets what keeps all work from the node.
 func (x *Index) Block(n *Node, blocks Blocks) {
 	if n.group != nil && n.blocks != blocks {
+		if blocks.Has(gone) {
+			n.group.shrank(n)
+		}
 		n.group.shift(n, blocks)
 	}
 }

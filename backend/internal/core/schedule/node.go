@@ -28,6 +28,12 @@ func (a *Attrs) key() string {
 // Blocks is a set of reasons that hold for a node whatever is asked of it.
 type Blocks uint32
 
+// gone is no reason of its own but what stands beside one: the node has left.
+const gone = fleet.NumReasons
+
+// Gone marks a node that has left: it is not hoped for.
+func (b Blocks) Gone() Blocks { return b.With(gone) }
+
 // With adds reason r.
 func (b Blocks) With(r fleet.Reason) Blocks { return b | 1<<r }
 

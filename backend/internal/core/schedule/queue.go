@@ -26,6 +26,9 @@ type Waiter struct {
 // Waiting reports that the work is in the queue.
 func (w *Waiter) Waiting() bool { return w.shape != nil }
 
+// Alike reports that both ask for the same.
+func (w *Waiter) Alike(other *Waiter) bool { return w.shape == other.shape }
+
 // before is the order in which work of one pool is served.
 func (w *Waiter) before(other *Waiter) bool {
 	if w.Priority != other.Priority {

@@ -41,6 +41,32 @@ func scan(nodes []*Node, p *Pool, r *Request, excluded []Exclusion) (Pick, fleet
 	return best, tally
 }
 
+// hoped is Could without an index.
+func hoped(nodes []*Node, p *Pool, r *Request) bool {
+	if p.State == fleet.PoolIsClosed {
+		return false
+	}
+	for _, n := range nodes {
+		empty := &Node{pool: &Pool{State: fleet.PoolActive}, attrs: n.attrs, capacity: n.capacity}
+		if n.pool != p || n.blocks.Has(gone) {
+			continue
+		}
+		if reason, _ := firstReason(empty, r, nil); reason == Admitted {
+			return true
+		}
+	}
+	return false
+}
+
+func freeSlots(nodes []*Node, p *Pool) (sum int64) {
+	for _, n := range nodes {
+		if n.pool == p && n.Eligible() {
+			sum += n.FreeSlots()
+		}
+	}
+	return sum
+}
+
 func firstReason(n *Node, r *Request, excluded []Exclusion) (fleet.Reason, string) {
 	switch {
 	case n.pool.State == fleet.PoolIsClosed:
@@ -123,6 +149,9 @@ func (f *fleetOf) change(t *rapid.T) {
 
 func anyBlocks(t *rapid.T) Blocks {
 	var b Blocks
+	if rapid.IntRange(0, 4).Draw(t, "gone") == 0 {
+		return b.With(fleet.LeaseNotReady).Gone()
+	}
 	if rapid.IntRange(0, 2).Draw(t, "blocked") == 0 {
 		b = b.With(fleet.Reason(rapid.IntRange(int(fleet.LeaseNotReady), int(fleet.AutoHold)).Draw(t, "block")))
 	}
@@ -160,6 +189,12 @@ func TestFind_EqualsTheScan(t *testing.T) {
 		}
 		if got != want || tally != wantTally {
 			t.Fatalf("index %+v %+v\nscan  %+v %+v", got.Node, tally, want.Node, wantTally)
+		}
+		if got, want := p.Could(r), hoped(f.nodes, p, r); got != want {
+			t.Fatalf("could it ever: the index says %v, the scan %v", got, want)
+		}
+		if got, want := p.FreeSlots(), freeSlots(f.nodes, p); got != want {
+			t.Fatalf("the index has %d slots free, the scan %d", got, want)
 		}
 		for _, n := range f.nodes {
 			if n.pool == nil {
