@@ -29,6 +29,9 @@ func (w *world) restartServer() {
 	for _, a := range w.agents {
 		a.open, a.ready, a.mail = false, false, nil
 	}
+	w.commit()
+	w.commit()
+	w.store.epoch++
 	w.d = New(testConfig)
 	w.d.Load(w.now, w.store.snapshot())
 	w.after()

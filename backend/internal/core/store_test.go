@@ -21,7 +21,8 @@ type modelStore struct {
 	assigned map[Attempt]string // node of every attempt that was ever stored
 	keys     map[string]bool
 	alarms   alarmTable
-	autos    int // automatic holds ever
+	epoch    int64 // of the shard: every process has its own
+	autos    int   // automatic holds ever
 }
 
 type modelNode struct {
@@ -42,14 +43,14 @@ func newModelStore(fail func(string, ...any)) *modelStore {
 	s := &modelStore{
 		fail: fail, nodes: map[string]*modelNode{}, jobs: map[ids.JobID]*modelJob{},
 		attempts: map[Attempt]AttemptRow{}, assigned: map[Attempt]string{}, keys: map[string]bool{},
-		alarms: alarmTable{rows: map[int64]fleet.Alarm{}, fail: fail},
+		alarms: alarmTable{rows: map[int64]fleet.Alarm{}, fail: fail}, epoch: 7,
 	}
 	s.alarms.specs = func(id ids.JobID) *fleet.JobSpec { return s.jobs[id].spec }
 	return s
 }
 
 func (s *modelStore) snapshot() *Snapshot {
-	snap := &Snapshot{Epoch: 7, Pools: slices.Clone(s.pools), Apps: slices.Clone(s.apps), Alarms: s.alarms.kept(0)}
+	snap := &Snapshot{Epoch: s.epoch, Pools: slices.Clone(s.pools), Apps: slices.Clone(s.apps), Alarms: s.alarms.kept(0)}
 	for _, n := range s.nodes {
 		snap.Nodes = append(snap.Nodes, n.rec)
 	}

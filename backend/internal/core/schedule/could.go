@@ -82,4 +82,3 @@ func (p *Pool) FreeSlots() int64 {
 	}
 	return sum
 }
-
