@@ -94,8 +94,22 @@ const alarms = createRoute({
   component: lazyRouteComponent(() => import("./routes/Alarms"), "Alarms"),
 });
 
+const apps = createRoute({
+  getParentRoute: () => inside,
+  path: "/apps",
+  validateSearch: (s: Record<string, unknown>): { q?: string; app?: string } => ({ ...text(s, "q"), ...text(s, "app") }),
+  component: lazyRouteComponent(() => import("./routes/Apps"), "Apps"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => inside,
+  path: "/audit",
+  validateSearch: (s: Record<string, unknown>): { q?: string; seq?: string } => ({ ...text(s, "q"), ...text(s, "seq") }),
+  component: lazyRouteComponent(() => import("./routes/Audit"), "Audit"),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([setup, signIn, inside.addChildren([fleet, pool, nodes, node, jobs, job, alarms])]),
+  routeTree: root.addChildren([setup, signIn, inside.addChildren([fleet, pool, nodes, node, jobs, job, alarms, apps, audit])]),
   defaultPreload: "intent",
   defaultErrorComponent: RootFailure,
   scrollRestoration: false,

@@ -18,6 +18,7 @@ import type {
   PromoteRequest,
   Role,
   Usage,
+  User,
 } from "./documents";
 
 /** The calls that pages of pools, and of what resolves to them, make. */
@@ -35,8 +36,7 @@ export const createPool = (body: PoolRequest) => request<Pool>("POST", "/v1/admi
 export const changePool = (id: string, body: PoolChange, version: number) => request<PoolChanged>("PUT", admin(id), { body, ifMatch: version });
 /** What that change would do. */
 export const tryPool = (id: string, body: PoolChange, signal: AbortSignal) => request<PoolChanged>("PUT", admin(id) + dry(true), { body, signal });
-export const deletePool = (id: string, reason: string, version: number) =>
-  request<void>("DELETE", admin(id) + (reason ? `?reason=${at(reason)}` : ""), { ifMatch: version });
+export const deletePool = (id: string, version: number) => request<void>("DELETE", admin(id), { ifMatch: version });
 export const promote = (id: string, body: PromoteRequest, dryRun: boolean) => request<Promoted>("POST", `${admin(id)}/promote${dry(dryRun)}`, { body });
 export const createNode = (body: NodeRequest) => request<NewNode>("POST", "/v1/admin/nodes", { body });
 export const listRoles = () => request<List<Role>>("GET", "/v1/admin/roles");
@@ -48,8 +48,11 @@ export function getUsage(query: { since: string; pool?: string; app?: string }) 
 
 /** The newest queued jobs of all pools. */
 export const listQueued = () => request<List<Job>>("GET", "/v1/jobs?state=queued&pageSize=500");
-export const listApps = (pageToken = "") => request<List<App>>("GET", `/v1/apps?${new URLSearchParams({ pageSize: "100", ...(pageToken && { pageToken }) })}`);
+export const listUsers = () => request<List<User>>("GET", "/v1/admin/users?pageSize=200");
 export const createApp = (id: string, owner: string) => request<App>("POST", "/v1/admin/apps", { body: { id, ...(owner && { owner }) } });
+/** All apps with where their work goes, page by page. */
+export const listBindings = (pageToken: string) =>
+  request<List<AppBindings>>("GET", `/v1/admin/app-pool-bindings?${new URLSearchParams({ pageSize: "100", ...(pageToken && { pageToken }) })}`);
 export const getBindings = (app: string) => request<AppBindings>("GET", `/v1/admin/app-pool-bindings/${at(app)}`);
 export const putBinding = (app: string, body: BindingRequest, version: number) =>
   request<AppBindings>("PUT", `/v1/admin/app-pool-bindings/${at(app)}`, { body, ifMatch: version });

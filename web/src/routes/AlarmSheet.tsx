@@ -5,7 +5,7 @@ import type { Alarm } from "../api/documents";
 import { getAlarm, silence } from "../api/watch";
 import { count, duration, moment, plural, shortId } from "../format";
 import { useNow, useStale } from "../live/live";
-import { maySteer, useSession } from "../session";
+import { isSuperadmin, maySteer, useSession } from "../session";
 import { Button, Field } from "../ui/controls";
 import { Select } from "../ui/fields";
 import { Sheet } from "../ui/floating";
@@ -69,6 +69,7 @@ function Body({ alarm: a, now }: { alarm: Alarm; now: number }) {
 }
 
 function Scope({ alarm: a }: { alarm: Alarm }) {
+  const session = useSession();
   if (!a.pool && !a.node && !a.app) return <>the fleet</>;
   return (
     <span className={styles.row}>
@@ -82,7 +83,13 @@ function Scope({ alarm: a }: { alarm: Alarm }) {
           {a.node}
         </Link>
       )}
-      {a.app}
+      {a.app && isSuperadmin(session) ? (
+        <Link to="/apps" search={{ app: a.app }} data-link>
+          {a.app}
+        </Link>
+      ) : (
+        a.app
+      )}
       {a.role && <span>{a.role}</span>}
       <span className="visually-hidden">{about(rowOfAlarm(a, 0))}</span>
     </span>

@@ -76,7 +76,7 @@ function Shown({ pool }: { pool: Live<PoolRow> }) {
           <>
             <Resolvers pool={pool} doc={doc.data} error={doc.error} again={() => void doc.refetch()} usage={usage.data?.items} waiting={waiting} />
             <Queue pool={pool} waiting={waiting} error={queued.error} again={() => void queued.refetch()} />
-            {pool.kind !== "unassigned" && <Thresholds pool={pool} onChange={boss ? () => setOpen("thresholds") : undefined} why={away} />}
+            {pool.kind !== "unassigned" && <Thresholds pool={pool} onChange={boss && !isFixed(pool) ? () => setOpen("thresholds") : undefined} why={away} />}
           </>
         }
       />
@@ -159,7 +159,7 @@ function PoolMenu({ pool, onOpen }: { pool: PoolRow; onOpen(open: Open): void })
     <Menu
       label="More"
       entries={[
-        ...(pool.kind === "unassigned" ? [] : [to("thresholds", "Change thresholds")]),
+        ...(isFixed(pool) ? [] : [to("thresholds", "Change thresholds")]),
         ...(isFixed(pool) ? [] : states.filter(([state]) => state !== pool.state).map(([state, text]) => to(state, text))),
         ...(pool.kind === "named" ? [to("delete", "Delete pool")] : []),
         { id: "copy", text: "Copy id", onAction: () => void navigator.clipboard?.writeText(pool.id) },

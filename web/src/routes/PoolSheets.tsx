@@ -143,10 +143,9 @@ export function ThresholdsSheet({ pool, onClose }: { pool: PoolRow; onClose(): v
 /** The server says what still refers to it. */
 export function DeletePoolSheet({ pool, onClose }: { pool: PoolRow; onClose(): void }) {
   const navigate = useNavigate();
-  const [reason, setReason] = useState("");
   const [typed, setTyped] = useState("");
   const act = useMutation({
-    mutationFn: () => deletePool(pool.id, reason, pool.version),
+    mutationFn: () => deletePool(pool.id, pool.version),
     onSuccess: () => {
       toast(`${pool.id} is deleted.`);
       void navigate({ to: "/" });
@@ -169,7 +168,6 @@ export function DeletePoolSheet({ pool, onClose }: { pool: PoolRow; onClose(): v
       }
     >
       <p>A pool is deleted only when no node is in it and no binding names it. What ran there keeps its records.</p>
-      <Field label={reasonLabel} name="reason" value={reason} onChange={setReason} />
       <Field label={`Type ${pool.id} to confirm`} name="typed" value={typed} onChange={setTyped} />
       {act.error && <Failed error={act.error} />}
     </Sheet>

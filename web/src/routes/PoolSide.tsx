@@ -77,7 +77,10 @@ function Resolves({ pool, resolver: r, usage, waiting }: { pool: string; resolve
   return (
     <tr>
       <th scope="row">
-        <b>{r.app}</b> <span>{r.owner ? `user ${r.owner}` : "no owner"}</span>
+        <Link to="/apps" search={{ app: r.app }}>
+          {r.app}
+        </Link>{" "}
+        <span>{r.owner ? `user ${r.owner}` : "no owner"}</span>
       </th>
       <td>{because(r)}</td>
       <td data-number>{waiting ? count(waiting.filter((j) => j.app === r.app && (!r.role || j.role === r.role)).length) : "—"}</td>

@@ -1,10 +1,10 @@
 import type { Session } from "../api/documents";
-import { maySteer } from "../session";
+import { isSuperadmin, maySteer } from "../session";
 import type { IconName } from "../ui/Icon";
 
 /** The pages that stand in the sidebar, by subject. */
 
-export type Place = "/" | "/nodes" | "/jobs" | "/alarms";
+export type Place = "/" | "/nodes" | "/jobs" | "/alarms" | "/apps" | "/audit";
 
 export interface PlaceEntry {
   to: Place;
@@ -21,9 +21,13 @@ export const places: PlaceEntry[] = [
   { to: "/jobs", text: "Jobs", icon: "jobs", key: "j" },
 ];
 const alarms: PlaceEntry = { to: "/alarms", text: "Alarms", icon: "bell", key: "a" };
+const steer: PlaceEntry[] = [{ to: "/apps", text: "Apps and bindings", icon: "box", key: "b" }];
+const access: PlaceEntry[] = [{ to: "/audit", text: "Audit", icon: "list", key: "u" }];
 
 /** Those of one's role, in groups; the first has no name. */
 export function placesFor(session: Session | null): { name: string; places: PlaceEntry[] }[] {
   const watch = maySteer(session) || session?.roles.includes("viewer");
-  return [{ name: "", places: watch ? [...places, alarms] : places }];
+  const groups = [{ name: "", places: watch ? [...places, alarms] : places }];
+  if (!isSuperadmin(session)) return groups;
+  return [...groups, { name: "Steer", places: steer }, { name: "Access", places: access }];
 }

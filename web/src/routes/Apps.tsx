@@ -1,0 +1,195 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import type { Alignment, AppBindings } from "../api/documents";
+import { getAlignment, listBindings } from "../api/pools";
+import { count, plural } from "../format";
+import { useStale } from "../live/live";
+import { Page } from "../shell/Page";
+import { Button } from "../ui/controls";
+import { Glyph } from "../ui/Glyph";
+import { Icon } from "../ui/Icon";
+import { Empty, Failed, Gray, Panel } from "../ui/Panel";
+import { AppSheet } from "./AppSheet";
+import styles from "./apps.module.css";
+import { sentence } from "./binding";
+import { CreateAppSheet } from "./CreateApp";
+
+/** Where each app's work goes, in plain words, and what will fail before a request does. */
+export function Apps() {
+  const { q = "", app } = useSearch({ from: "/inside/apps" });
+  const navigate = useNavigate({ from: "/apps" });
+  const stale = useStale();
+  const [creating, setCreating] = useState(false);
+  const apps = useInfiniteQuery({
+    queryKey: ["bindings"],
+    initialPageParam: "",
+    queryFn: ({ pageParam }) => listBindings(pageParam),
+    getNextPageParam: (last) => last.nextPageToken || undefined,
+    refetchInterval: stale ? false : 10_000,
+  });
+  const rows = apps.data?.pages.flatMap((p) => p.items) ?? [];
+  const words = q.toLowerCase();
+  const shown = rows.filter((a) => `${a.app} user ${a.owner ?? ""} ${a.resolutions.flatMap((r) => r.pools).join(" ")}`.toLowerCase().includes(words));
+  const open = (id: string | undefined) => void navigate({ search: { ...(q && { q }), ...(id && { app: id }) }, replace: true });
+  return (
+    <Page
+      title="Apps and bindings"
+      note={apps.data && <span>{`${count(rows.length)}${apps.hasNextPage ? " so far" : ""}`}</span>}
+      actions={
+        <>
+          <label className={styles.filter}>
+            <Icon name="filter" />
+            <span className="visually-hidden">Filter apps</span>
+            <input
+              data-search
+              value={q}
+              placeholder="App, user 7, pool"
+              onChange={(e) => void navigate({ search: e.target.value ? { q: e.target.value } : {}, replace: true })}
+            />
+          </label>
+          <Button tone="primary" icon="plus" onPress={() => setCreating(true)} why={stale ? "No word from the server" : undefined}>
+            Create app
+          </Button>
+        </>
+      }
+    >
+      <Aligned onOpen={open} />
+      <Panel label="Apps" flush>
+        {apps.error && !apps.data ? (
+          <Failed error={apps.error} again={() => void apps.refetch()} />
+        ) : !apps.data ? (
+          <div className={styles.pad}>
+            <Gray lines={4} wide={480} />
+          </div>
+        ) : shown.length === 0 ? (
+          <Empty title={rows.length === 0 ? "No app yet" : `No app matches “${q}”`}>
+            {rows.length === 0 ? "Work belongs to an app: create one, and say whose it is." : "Change the filter at the top."}
+          </Empty>
+        ) : (
+          <AppTable apps={shown} onOpen={open} />
+        )}
+        {apps.hasNextPage && (
+          <div className={styles.more}>
+            <Button small onPress={() => void apps.fetchNextPage()} isDisabled={apps.isFetching}>
+              Show more apps
+            </Button>
+          </div>
+        )}
+      </Panel>
+      {app && <AppSheet key={app} app={app} onClose={() => open(undefined)} />}
+      {creating && <CreateAppSheet onClose={() => setCreating(false)} onDone={open} />}
+    </Page>
+  );
+}
+
+function AppTable({ apps, onOpen }: { apps: AppBindings[]; onOpen(app: string): void }) {
+  return (
+    <table className={styles.table}>
+      <caption className="visually-hidden">Apps and where their work goes</caption>
+      <thead>
+        <tr>
+          <th scope="col">App</th>
+          <th scope="col">Where its work goes</th>
+          <th scope="col">Fallback</th>
+          <th scope="col" data-number>
+            Usable nodes
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {apps.map((a) => (
+          <tr key={a.app} data-app={a.app}>
+            <th scope="row">
+              <button type="button" className={styles.open} onClick={() => onOpen(a.app)}>
+                {a.app}
+              </button>
+              <small>{a.owner ? `user ${a.owner}` : "no owner"}</small>
+            </th>
+            <td>
+              {a.resolutions.map((r) => (
+                <p key={r.role}>{sentence(r.text)}</p>
+              ))}
+            </td>
+            <td>
+              {a.resolutions.map((r) => (
+                <p key={r.role}>{r.fallbackAllowed ? "allowed" : "off"}</p>
+              ))}
+            </td>
+            <td data-number>
+              {a.resolutions.map((r) => (
+                <p key={r.role}>
+                  {r.usable === 0 && <Glyph of="critical" label="none is usable" />} {count(r.usable)}
+                </p>
+              ))}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Apps without a usable node, and nodes that no app can reach. */
+function Aligned({ onOpen }: { onOpen(app: string): void }) {
+  const stale = useStale();
+  const alignment = useQuery({ queryKey: ["alignment"], queryFn: getAlignment, refetchInterval: stale ? false : 10_000 });
+  return (
+    <Panel label="Alignment" flush>
+      {alignment.error ? (
+        <Failed error={alignment.error} again={() => void alignment.refetch()} />
+      ) : alignment.data ? (
+        <ul className={styles.aligned}>
+          <Rows alignment={alignment.data} onOpen={onOpen} />
+        </ul>
+      ) : (
+        <div className={styles.pad}>
+          <Gray lines={2} wide={480} />
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function Rows({ alignment: { apps, pools }, onOpen }: { alignment: Alignment; onOpen(app: string): void }) {
+  return (
+    <>
+      {apps.map((a) => (
+        <li key={`${a.app} ${a.role ?? ""}`}>
+          <Glyph of="warning" />
+          <b>App without a node</b>
+          <span>{sentence(a.text)}</span>
+          <Button tone="link" onPress={() => onOpen(a.app)}>
+            Open binding
+          </Button>
+        </li>
+      ))}
+      {apps.length === 0 && (
+        <li>
+          <Glyph of="succeeded" />
+          <b>Apps</b>
+          <span>Every app resolves to a usable node.</span>
+        </li>
+      )}
+      {pools.map((p) => (
+        <li key={p.pool}>
+          <Glyph of="warning" />
+          <b>Pool nobody reaches</b>
+          <span>
+            {p.pool} has {plural(p.nodes, "node")}, and no app resolves to it.
+          </span>
+          <Link to="/pools/$id" params={{ id: p.pool }} data-link>
+            Open pool
+          </Link>
+        </li>
+      ))}
+      {pools.length === 0 && (
+        <li>
+          <Glyph of="succeeded" />
+          <b>Pools</b>
+          <span>Every pool with nodes is resolved to, canary pools and unassigned aside.</span>
+        </li>
+      )}
+    </>
+  );
+}
