@@ -13,7 +13,7 @@ import { State } from "../ui/Glyph";
 import { Facts, Failed, Gray } from "../ui/Panel";
 import { toast } from "../ui/toasts";
 import { Acknowledge } from "./AlarmLine";
-import { about, person, rowOfAlarm } from "./alarm";
+import { person, rowOfAlarm } from "./alarm";
 import styles from "./alarm.module.css";
 
 /** One alarm: since when, what waits for it, and what people can do about being told. */
@@ -72,7 +72,7 @@ function Scope({ alarm: a }: { alarm: Alarm }) {
   const session = useSession();
   if (!a.pool && !a.node && !a.app) return <>the fleet</>;
   return (
-    <span className={styles.row}>
+    <span className={styles.scope}>
       {a.pool && (
         <Link to="/pools/$id" params={{ id: a.pool }} data-link>
           {a.pool}
@@ -91,7 +91,6 @@ function Scope({ alarm: a }: { alarm: Alarm }) {
         a.app
       )}
       {a.role && <span>{a.role}</span>}
-      <span className="visually-hidden">{about(rowOfAlarm(a, 0))}</span>
     </span>
   );
 }

@@ -26,6 +26,7 @@ export function Alarms() {
     <Page
       title="Alarms"
       note={phase === "ready" && <span>{lasting.length === 0 ? "none lasts" : `${plural(told.length, "alarm")} now`}</span>}
+      keep
       actions={
         <Segmented
           label="Which alarms"

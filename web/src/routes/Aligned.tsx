@@ -12,7 +12,7 @@ import styles from "./fleet.module.css";
 const most = 3;
 
 /** What will fail before a request does: apps without a node, nodes without an app. */
-export function Aligned({ pools }: { pools: PoolRow[] }) {
+export function Aligned({ pools, all }: { pools: PoolRow[]; all?: boolean }) {
   const { data, error, refetch } = useQuery({ queryKey: ["alignment"], queryFn: getAlignment, refetchInterval: 30_000, staleTime: 10_000 });
   if (error && !data) {
     return (
@@ -23,25 +23,29 @@ export function Aligned({ pools }: { pools: PoolRow[] }) {
   }
   if (!data) return null;
   const empty = emptyPools(pools);
+  const lines = all ? data.apps.length : most;
   const reach = reachWords(data.pools, pools);
   return (
     <Panel label="Alignment" flush>
       <ul className={styles.aligned}>
-        {data.apps.slice(0, most).map((a) => (
+        {data.apps.slice(0, lines).map((a) => (
           <li key={`${a.app} ${a.role ?? ""}`}>
             <Glyph of="warning" label="warning" />
             <b>App without a node</b>
             <span>{a.text}</span>
-            <Link to="/pools/$id" params={{ id: a.pools[0] ?? "default" }} data-link>
-              Open pool
+            <Link to="/apps" search={{ app: a.app }} data-link>
+              Open binding
             </Link>
           </li>
         ))}
-        {data.apps.length > most && (
+        {data.apps.length > lines && (
           <li>
             <Glyph of="warning" label="warning" />
             <b>Apps without a node</b>
-            <span>and {plural(data.apps.length - most, "more")}</span>
+            <span>and {plural(data.apps.length - lines, "more")}</span>
+            <Link to="/apps" data-link>
+              Show all
+            </Link>
           </li>
         )}
         <li>

@@ -1,15 +1,16 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import type { Alignment, AppBindings } from "../api/documents";
-import { getAlignment, listBindings } from "../api/pools";
-import { count, plural } from "../format";
-import { useStale } from "../live/live";
+import type { AppBindings } from "../api/documents";
+import { listBindings } from "../api/pools";
+import { count } from "../format";
+import { useStale, useTopic } from "../live/live";
 import { Page } from "../shell/Page";
 import { Button } from "../ui/controls";
 import { Glyph } from "../ui/Glyph";
 import { Icon } from "../ui/Icon";
 import { Empty, Failed, Gray, Panel } from "../ui/Panel";
+import { Aligned } from "./Aligned";
 import { AppSheet } from "./AppSheet";
 import styles from "./apps.module.css";
 import { sentence } from "./binding";
@@ -20,6 +21,7 @@ export function Apps() {
   const { q = "", app } = useSearch({ from: "/inside/apps" });
   const navigate = useNavigate({ from: "/apps" });
   const stale = useStale();
+  const pools = useTopic("pools").rows;
   const [creating, setCreating] = useState(false);
   const apps = useInfiniteQuery({
     queryKey: ["bindings"],
@@ -36,6 +38,7 @@ export function Apps() {
     <Page
       title="Apps and bindings"
       note={apps.data && <span>{`${count(rows.length)}${apps.hasNextPage ? " so far" : ""}`}</span>}
+      keep
       actions={
         <>
           <label className={styles.filter}>
@@ -54,7 +57,7 @@ export function Apps() {
         </>
       }
     >
-      <Aligned onOpen={open} />
+      <Aligned pools={pools} all />
       <Panel label="Apps" flush>
         {apps.error && !apps.data ? (
           <Failed error={apps.error} again={() => void apps.refetch()} />
@@ -127,69 +130,5 @@ function AppTable({ apps, onOpen }: { apps: AppBindings[]; onOpen(app: string): 
         ))}
       </tbody>
     </table>
-  );
-}
-
-/** Apps without a usable node, and nodes that no app can reach. */
-function Aligned({ onOpen }: { onOpen(app: string): void }) {
-  const stale = useStale();
-  const alignment = useQuery({ queryKey: ["alignment"], queryFn: getAlignment, refetchInterval: stale ? false : 10_000 });
-  return (
-    <Panel label="Alignment" flush>
-      {alignment.error ? (
-        <Failed error={alignment.error} again={() => void alignment.refetch()} />
-      ) : alignment.data ? (
-        <ul className={styles.aligned}>
-          <Rows alignment={alignment.data} onOpen={onOpen} />
-        </ul>
-      ) : (
-        <div className={styles.pad}>
-          <Gray lines={2} wide={480} />
-        </div>
-      )}
-    </Panel>
-  );
-}
-
-function Rows({ alignment: { apps, pools }, onOpen }: { alignment: Alignment; onOpen(app: string): void }) {
-  return (
-    <>
-      {apps.map((a) => (
-        <li key={`${a.app} ${a.role ?? ""}`}>
-          <Glyph of="warning" />
-          <b>App without a node</b>
-          <span>{sentence(a.text)}</span>
-          <Button tone="link" onPress={() => onOpen(a.app)}>
-            Open binding
-          </Button>
-        </li>
-      ))}
-      {apps.length === 0 && (
-        <li>
-          <Glyph of="succeeded" />
-          <b>Apps</b>
-          <span>Every app resolves to a usable node.</span>
-        </li>
-      )}
-      {pools.map((p) => (
-        <li key={p.pool}>
-          <Glyph of="warning" />
-          <b>Pool nobody reaches</b>
-          <span>
-            {p.pool} has {plural(p.nodes, "node")}, and no app resolves to it.
-          </span>
-          <Link to="/pools/$id" params={{ id: p.pool }} data-link>
-            Open pool
-          </Link>
-        </li>
-      ))}
-      {pools.length === 0 && (
-        <li>
-          <Glyph of="succeeded" />
-          <b>Pools</b>
-          <span>Every pool with nodes is resolved to, canary pools and unassigned aside.</span>
-        </li>
-      )}
-    </>
   );
 }

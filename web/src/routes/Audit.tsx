@@ -77,6 +77,7 @@ export function Audit() {
     <Page
       title="Audit"
       fill
+      keep
       note={pages.data && <span>{shown.length === rows.length ? `${count(rows.length)} newest` : `${count(shown.length)} of ${count(rows.length)} read`}</span>}
       actions={<Button onPress={() => setChecks(true)}>Verify</Button>}
     >

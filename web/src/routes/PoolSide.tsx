@@ -9,6 +9,7 @@ import type { PoolRow } from "../wire/messages";
 import { notReady, percent } from "./PoolNumbers";
 import styles from "./poolpage.module.css";
 import { byWait } from "./queue";
+import { spanWords } from "./thresholds";
 import { hours, shareOfApp } from "./usage";
 
 /** What stands at the right of a pool: who comes here, what waits, where alarms begin. */
@@ -34,7 +35,7 @@ export interface ResolversProps {
 export function Resolvers({ pool, doc, error, again, usage, waiting }: ResolversProps) {
   const list = doc?.resolvers ?? [];
   return (
-    <Panel title="Who resolves here" note={doc?.sharing?.text} flush>
+    <Panel title="Who resolves here" flush>
       {error ? (
         <Failed error={error} again={again} />
       ) : !doc ? (
@@ -173,7 +174,7 @@ export function Thresholds({ pool, onChange, why }: { pool: PoolRow; onChange?: 
     >
       <Facts
         rows={[
-          ["Queue wait", `${duration(pool.threshold_queue_wait_ms)}, ${passed}`],
+          ["Queue wait", `${spanWords(pool.threshold_queue_wait_ms)}, ${passed}`],
           ["Free slots", `${count(pool.threshold_free_slots)} or fewer while work waits`],
           ["Not ready", pool.threshold_not_ready_pct >= 100 ? "never" : `${pool.threshold_not_ready_pct}%, now ${percent(now.percent)}: ${now.words}`],
         ]}

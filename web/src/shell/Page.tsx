@@ -17,12 +17,14 @@ export interface PageProps {
   actions?: ReactNode;
   /** In the head of a phone, in the place of the search. */
   menu?: ReactNode;
+  /** The actions of a list stand on a phone too. */
+  keep?: boolean;
   fill?: boolean;
   children: ReactNode;
 }
 
 /** A page: its head, the banner while nothing is heard, and its panels. */
-export function Page({ title, note, above, actions, menu, fill, children }: PageProps) {
+export function Page({ title, note, above, actions, menu, keep, fill, children }: PageProps) {
   const stale = useStale();
   useEffect(() => {
     document.title = `${title} · Rockpool`;
@@ -43,7 +45,7 @@ export function Page({ title, note, above, actions, menu, fill, children }: Page
         )}
         <h1>{title}</h1>
         {note && <div className={`${styles.note} ${above ? "" : styles.list}`}>{note}</div>}
-        <div className={`${styles.actions} ${above ? "" : styles.list}`}>{actions}</div>
+        <div className={`${styles.actions} ${above || keep ? "" : styles.list}`}>{actions}</div>
         <div className={styles.phoneSide}>
           <Pulse short />
           {menu ?? (
