@@ -35,6 +35,9 @@ func AppendSpec(b []byte, s *fleet.JobSpec) []byte {
 		b = strconv.AppendInt(append(b, `,"runTimeoutMs":`...), s.RunTimeoutMs, 10)
 	}
 	b = appendLabels(b, `,"labels":[`, s.Labels)
+	if s.Pool != "" {
+		b = appendText(append(b, `,"pool":`...), s.Pool)
+	}
 	return append(b, '}')
 }
 

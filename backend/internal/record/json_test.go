@@ -43,6 +43,7 @@ func TestAppendSpecIsTheSpecsJSON(t *testing.T) {
 			Backend: rapid.String().Draw(t, "backend"), Region: rapid.String().Draw(t, "region"),
 			Priority: rapid.Int32().Draw(t, "priority"), MaxAttempts: rapid.Int32().Draw(t, "attempts"),
 			OnNodeLost: fleet.OnLostRequeue, WhenExhausted: fleet.WhenExhaustedFail,
+			Pool:         rapid.SampledFrom([]string{"", "canary-1"}).Draw(t, "pool"),
 			RunTimeoutMs: rapid.Int64().Draw(t, "timeout"),
 		}
 		want, err := json.Marshal(&spec)

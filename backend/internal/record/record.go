@@ -205,3 +205,46 @@ type Idempotent struct {
 	Job           ids.JobID
 	RequestDigest [32]byte
 }
+
+// UsageFilter selects what usage is told of; zero values select everything.
+type UsageFilter struct {
+	Scope
+	App  string
+	Pool string
+}
+
+// Usage is what an app's work took of a pool on one day (UTC).
+type Usage struct {
+	Day                 time.Time // its begin
+	App                 string
+	Pool                string
+	Attempts            int64 // that ran on that day
+	SlotSeconds         int64
+	FallbackSlotSeconds int64 // of these, as fallback
+}
+
+// Isolation is what an audit of the kept history found.
+type Isolation struct {
+	From, To  *time.Time // when the oldest and the newest attempt read were assigned; nil: none was read
+	Jobs      int64
+	Attempts  int64
+	Fallbacks int64 // with a record
+	// Undecided attempts have lost their decision with a restart: they were checked
+	// against the records of fallbacks and of nodes' moves alone.
+	Undecided int64
+	Crossings []Crossing    // at most MaxCrossings
+	Found     int64         // all of them
+	Tolerance time.Duration // around a change, in which what stood before and after are both right
+}
+
+// MaxCrossings bounds the crossings that an audit names.
+const MaxCrossings = 100
+
+// Crossing is an attempt that ran where it should not have.
+type Crossing struct {
+	Job     ids.JobID
+	Attempt int32
+	Node    string
+	Pool    string
+	Detail  string // what is wrong, in words
+}

@@ -66,12 +66,13 @@ func (db *DB) registerOnce(ctx context.Context, actor record.Actor, r registrati
 		if err := r.admit(); err != nil {
 			return err
 		}
-		if id, err = r.write(ctx, tx); err != nil {
+		var pool, as string
+		if id, pool, as, err = r.write(ctx, tx); err != nil {
 			return err
 		}
 		return audit(ctx, tx, actor, change{
 			action: "node_registered", object: "node:" + id,
-			after: map[string]any{"license": r.license.ID, "pool": fleet.OwnerPool(r.license.User), "role": r.role},
+			after: map[string]any{"license": r.license.ID, "pool": pool, "role": as},
 		})
 	})
 	if isUnique(err) {
@@ -135,13 +136,14 @@ func (r *registration) admit() error {
 }
 
 // write makes the row, or takes over that of a node that has left: the one with
-// the same secret, or one of the same user with the id asked for.
-func (r *registration) write(ctx context.Context, tx bun.Tx) (string, error) {
-	id := r.id
+// the same secret, or one of the same user with the id asked for. It says which
+// node it is, and its pool and role, which may be those of before.
+func (r *registration) write(ctx context.Context, tx bun.Tx) (id, pool, role string, err error) {
+	id = r.id
 	var left []string
-	err := tx.NewRaw("SELECT id FROM nodes WHERE secret_sum = ? FOR NO KEY UPDATE", r.secret[:]).Scan(ctx, &left)
+	err = tx.NewRaw("SELECT id FROM nodes WHERE secret_sum = ? FOR NO KEY UPDATE", r.secret[:]).Scan(ctx, &left)
 	if err != nil {
-		return "", err
+		return "", "", "", err
 	}
 	switch {
 	case len(left) == 1:
@@ -149,26 +151,28 @@ func (r *registration) write(ctx context.Context, tx bun.Tx) (string, error) {
 	case id == "":
 		id = madeUpID()
 	}
-	res, err := tx.NewRaw(`
+	err = tx.NewRaw(`
 		INSERT INTO nodes AS n (id, owner_id, pool_id, role, license_id, secret_sum) VALUES (?0, ?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (id) DO UPDATE SET owner_id = ?1, license_id = ?4, secret_sum = ?5, left_at = NULL, revoked_at = NULL, version = n.version + 1,
 			pool_id = CASE WHEN n.owner_id = ?1 AND n.secret_sum = ?5 THEN n.pool_id ELSE ?2 END,
 			role = CASE WHEN n.owner_id = ?1 AND n.secret_sum = ?5 THEN n.role ELSE ?3 END
-		WHERE n.left_at IS NOT NULL AND (n.owner_id = ?1 OR n.secret_sum = ?5)`,
-		id, r.license.User, fleet.OwnerPool(r.license.User), r.role, r.license.ID, r.secret[:]).Exec(ctx)
-	taken := errAgain
-	if r.id != "" {
-		taken = fleet.Errorf(fleet.CodeNodeIDTaken, "the node id "+id+" belongs to another node: choose another one")
-	}
-	if err := oneRow(res, err, taken); err != nil {
-		return "", err
+		WHERE n.left_at IS NOT NULL AND (n.owner_id = ?1 OR n.secret_sum = ?5)
+		RETURNING coalesce(pool_id, 'default'), role`,
+		id, r.license.User, fleet.OwnerPool(r.license.User), r.role, r.license.ID, r.secret[:]).Scan(ctx, &pool, &role)
+	switch {
+	case errors.Is(err, sql.ErrNoRows) && r.id == "":
+		return "", "", "", errAgain
+	case errors.Is(err, sql.ErrNoRows):
+		return "", "", "", fleet.Errorf(fleet.CodeNodeIDTaken, "the node id "+id+" belongs to another node: choose another one")
+	case err != nil:
+		return "", "", "", err
 	}
 	machine, err := json.Marshal(report{MachineID: r.machine})
 	if err != nil {
-		return "", err
+		return "", "", "", err
 	}
 	_, err = tx.NewRaw("INSERT INTO node_reports (node_id, report) VALUES (?, ?::jsonb) ON CONFLICT DO NOTHING", id, string(machine)).Exec(ctx)
-	return id, err
+	return id, pool, role, err
 }
 
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
