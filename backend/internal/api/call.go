@@ -155,5 +155,16 @@ func checkQuery(c *call, known []string) error {
 	return nil
 }
 
+// flag reads a parameter that is true or false; absent is false.
+func (c *call) flag(name string) (bool, error) {
+	switch c.QueryParam(name) {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	}
+	return false, badRequest("%s is true or false", name)
+}
+
 // plainText is UTF-8 without NUL: what every text column can keep.
 func plainText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }

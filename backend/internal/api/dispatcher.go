@@ -16,6 +16,7 @@ type Dispatcher interface {
 	Live
 	Previews
 	Records
+	Words
 }
 
 // Work takes and ends jobs; both answer after the commit.
@@ -35,6 +36,14 @@ type Live interface {
 	WallAt(fleet.Time) time.Time
 }
 
+// Words of people about what the loop alone keeps. They answer after the commit;
+// not_found: there is no such hold or lasting alarm.
+type Words interface {
+	LiftHold(ctx context.Context, node string, kind fleet.HoldKind, owner fleet.HoldOwner, by core.Actor, reason string) error
+	AckAlarm(ctx context.Context, id int64, by core.Actor, name string) error
+	SilenceAlarm(ctx context.Context, id int64, until time.Time, by core.Actor, name, reason string) error
+}
+
 // Previews tell what would be, by the very functions that decide, and leave no trace.
 type Previews interface {
 	Candidates(ctx context.Context, spec *fleet.JobSpec) (core.Candidates, error)
@@ -52,4 +61,5 @@ type Records interface {
 	PutPool(ctx context.Context, pool fleet.Pool) error
 	RemovePool(ctx context.Context, id string) error
 	RevokeNode(ctx context.Context, node, reason string) error
+	LeaveNode(ctx context.Context, node, reason string) error
 }

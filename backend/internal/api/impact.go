@@ -8,17 +8,7 @@ import (
 )
 
 // dryRun reads ?dryRun: true says what the change would do, and does nothing.
-func (c *call) dryRun() (bool, error) {
-	switch c.QueryParam("dryRun") {
-	case "":
-		return false, nil
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
-	}
-	return false, badRequest("dryRun is true or false")
-}
+func (c *call) dryRun() (bool, error) { return c.flag("dryRun") }
 
 // impact asks what a change would do, without doing it. Whoever sees some pools only
 // gets what concerns these.

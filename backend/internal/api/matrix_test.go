@@ -52,6 +52,11 @@ var rights = map[string]right{
 
 	"POST /v1/admin/nodes":                {`{"id":"new-{owner}","owner":"{owner}","role":"edge"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 201/201"},
 	"POST /v1/admin/nodes/:id/drain":      {`{"deadline":"10m","reason":"new disk"}`, "401/401 403/403 403/403 403/403 200/404 403/403 200/200 200/200"},
+	"POST /v1/admin/nodes/:id/leave":      {`{"reason":"sold"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 200/200"},
+	"GET /v1/admin/alarms":                {"", "401/401 403/403 403/403 200/200 200/200 200/200 200/200 200/200"},
+	"GET /v1/admin/alarms/:id":            {"", "401/401 403/403 403/403 200/404 200/404 200/200 200/200 200/200"},
+	"POST /v1/admin/alarms/:id/ack":       {"", "401/401 403/403 403/403 403/403 200/404 403/403 200/200 200/200"},
+	"POST /v1/admin/alarms/:id/silence":   {`{"for":"2h","reason":"known"}`, "401/401 403/403 403/403 403/403 200/404 403/403 200/200 200/200"},
 	"GET /v1/admin/node-pools":            {"", "401/401 403/403 403/403 200/200 200/200 200/200 200/200 200/200"},
 	"POST /v1/admin/node-pools":           {`{"id":"gpu-big","thresholds":{"queueWait":"5m","freeSlots":1,"notReadyPct":20}}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 201/201"},
 	"GET /v1/admin/node-pools/:id":        {"", "401/401 403/403 403/403 200/404 200/404 200/200 200/200 200/200"},
@@ -105,7 +110,7 @@ var rights = map[string]right{
 func (w *world) fill(r *Route, text string, owner int64) string {
 	id := map[string]string{
 		"job": jobIDOf(owner).String(), "node": "node-" + userText(owner), "pool": "pool-" + userText(owner),
-		"node-pool": "pool-" + userText(owner), "binding": "app-" + userText(owner),
+		"node-pool": "pool-" + userText(owner), "binding": "app-" + userText(owner), "alarm": userText(owner),
 		"app": "app-" + userText(owner), "license": "license-" + userText(owner), "token": "token-" + userText(owner),
 	}[r.Object]
 	if id == "" {

@@ -221,7 +221,12 @@ func (a *API) answerDrain(c *call, row *record.Node, impact *rest.Impact) error 
 	return c.JSON(http.StatusOK, doc)
 }
 
-func (a *API) uncordonNode(c *call, in *rest.ReasonRequest) error {
+// uncordonNode lifts the operator's cordon and drain; of a named kind the hold that
+// the control plane put there.
+func (a *API) uncordonNode(c *call, in *rest.UncordonRequest) error {
+	if in.Kind != "" {
+		return a.releaseNode(c, in)
+	}
 	changed, err := a.changeNode(c, in.Reason, a.store.UncordonNode)
 	if err != nil {
 		return err
@@ -229,7 +234,45 @@ func (a *API) uncordonNode(c *call, in *rest.ReasonRequest) error {
 	return a.answerNode(c, changed.ID)
 }
 
+// releaseNode lifts an automatic hold or a quarantine before it ends by itself.
+func (a *API) releaseNode(c *call, in *rest.UncordonRequest) error {
+	kind := fleet.HoldKind(in.Kind)
+	if kind != fleet.HoldAuto && kind != fleet.HoldQuarantine {
+		return badRequest("kind is auto or quarantine; without it the operator's own cordon and drain are lifted")
+	}
+	if err := checkLine("reason", in.Reason, maxReason); err != nil {
+		return err
+	}
+	if !a.may(c, "release", "node") {
+		return fleet.Errorf(fleet.CodeForbidden, "a hold that the control plane put there is lifted by its time or by a superadmin")
+	}
+	row, err := a.seenNode(c)
+	if err != nil {
+		return err
+	}
+	err = a.dispatch.LiftHold(c.ctx(), row.ID, kind, fleet.OwnerAuto, core.Actor(c.actor()), in.Reason)
+	if isNotFound(err) {
+		return fleet.Errorf(fleet.CodeConflict, "no hold of kind "+in.Kind+" stands on "+row.ID)
+	}
+	if err != nil {
+		return err
+	}
+	return a.answerNode(c, row.ID)
+}
+
+// leaveNode takes a node out of the fleet and frees its id; its work is handled by
+// the jobs' policy.
+func (a *API) leaveNode(c *call, in *rest.ReasonRequest) error {
+	return a.endNode(c, in, a.store.LeaveNode, a.dispatch.LeaveNode)
+}
+
 func (a *API) revokeNode(c *call, in *rest.ReasonRequest) error {
+	return a.endNode(c, in, a.store.RevokeNode, a.dispatch.RevokeNode)
+}
+
+// endNode writes a node's end, and then ends its session and its work.
+func (a *API) endNode(c *call, in *rest.ReasonRequest, write func(context.Context, record.Actor, string, string) error,
+	end func(ctx context.Context, node, reason string) error) error {
 	id, err := c.named("node")
 	if err != nil {
 		return err
@@ -237,10 +280,10 @@ func (a *API) revokeNode(c *call, in *rest.ReasonRequest) error {
 	if err := checkLine("reason", in.Reason, maxReason); err != nil {
 		return err
 	}
-	if err := a.store.RevokeNode(c.ctx(), c.actor(), id, in.Reason); err != nil {
+	if err := write(c.ctx(), c.actor(), id, in.Reason); err != nil {
 		return err
 	}
-	if err := a.dispatch.RevokeNode(context.WithoutCancel(c.ctx()), id, in.Reason); err != nil {
+	if err := end(context.WithoutCancel(c.ctx()), id, in.Reason); err != nil {
 		return err
 	}
 	return a.answerNode(c, id)

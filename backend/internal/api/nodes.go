@@ -102,7 +102,7 @@ func (a *API) nodeDoc(row *record.Node, now *core.FleetView) rest.Node {
 	seen := view.NodeOf(live, row, a.now(), now.At)
 	doc := rest.Node{
 		ID: row.ID, Owner: ownerText(row.Owner), Pool: seen.Pool, Role: seen.Role, Region: seen.Region,
-		Lease: seen.Lease, Healthy: seen.Healthy, HealthReasons: seen.HealthReasons, Holds: holdDocs(row.Holds),
+		Lease: seen.Lease, Healthy: seen.Healthy, HealthReasons: seen.HealthReasons, Holds: a.holdDocs(row.Holds),
 		Capacity: capacityDoc(&row.Capacity), Running: len(seen.Running), Backend: seen.Backend,
 		Runners: append([]string{}, seen.Runners...), Epoch: seen.Epoch, License: row.License,
 		AgentVersion: seen.AgentVersion, OS: seen.OS, Arch: seen.Arch, Address: seen.Address,
@@ -113,7 +113,7 @@ func (a *API) nodeDoc(row *record.Node, now *core.FleetView) rest.Node {
 		doc.LastSeenAt = rest.AtPtr(a.wall(live.LastSeen))
 	}
 	if live != nil {
-		doc.Holds = holdDocs(live.Record.Holds)
+		doc.Holds = a.holdDocs(live.Record.Holds)
 		doc.Capacity, doc.Reserved = capacityDoc(&live.Record.Capacity), capacityDoc(&live.Reserved)
 	}
 	return doc
@@ -130,10 +130,13 @@ func wirePairs(pairs []wire.Pair) []rest.Pair {
 	return list
 }
 
-func holdDocs(holds []fleet.Hold) []rest.Hold {
+func (a *API) holdDocs(holds []fleet.Hold) []rest.Hold {
 	list := make([]rest.Hold, len(holds))
 	for i, h := range holds {
-		list[i] = rest.Hold{Kind: string(h.Kind), Owner: string(h.Owner), Actor: h.Actor, Reason: h.Reason}
+		list[i] = rest.Hold{
+			Kind: string(h.Kind), Owner: string(h.Owner), Actor: h.Actor, Reason: h.Reason,
+			Until: rest.AtPtr(a.wall(h.Until)), Deadline: rest.AtPtr(a.wall(h.Deadline)),
+		}
 	}
 	return list
 }

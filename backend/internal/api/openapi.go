@@ -24,6 +24,8 @@ var queryParams = map[string]string{
 	"state":     "Only jobs in this state.",
 	"node":      "Only jobs whose newest attempt is on this node.",
 	"pool":      "Only what is in this pool.",
+	"lasting":   "true: only alarms that have not resolved themselves.",
+	"kind":      "Only alarms of this kind.",
 	"dryRun":    "true: say what it would do, and do nothing.",
 	"role":      "Of the work that is asked about; absent: worker.",
 	"runner":    "Of the work that is asked about; absent: whichever.",

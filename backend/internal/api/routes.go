@@ -29,7 +29,7 @@ var (
 
 // table is the whole API. A new row needs its rule in policies/policy.csv; the
 // tests walk every row.
-var table = slices.Concat(jobRoutes, fleetRoutes, poolRoutes, accountRoutes, artifactRoutes, systemRoutes)
+var table = slices.Concat(jobRoutes, fleetRoutes, poolRoutes, alarmRoutes, accountRoutes, artifactRoutes, systemRoutes)
 
 // Routes gives the table, for tests and documents.
 func Routes() []Route { return slices.Clone(table) }
@@ -84,8 +84,11 @@ var fleetRoutes = []Route{
 		Summary: "Keep new work from a node; what runs there at the deadline is canceled and placed anew. If-Match is its ETag.",
 		Query:   dryRun, Answers: rest.Drained{}, Status: ok, Fails: []int{404, 412}},
 	{Method: post, Path: "/v1/admin/nodes/:id/uncordon", Object: "node", Action: "cordon", handling: mayTake((*API).uncordonNode),
-		Summary: "Lift the operator's cordon and drain; where none stands nothing changes. If-Match is its ETag.",
-		Answers: rest.Node{}, Status: ok, Fails: []int{404, 412}},
+		Summary: "Lift the operator's cordon and drain; where none stands nothing changes. Superadmins lift holds of kind auto and quarantine too. If-Match is its ETag.",
+		Answers: rest.Node{}, Status: ok, Fails: []int{404, 409, 412}},
+	{Method: post, Path: "/v1/admin/nodes/:id/leave", Object: "node", Action: "leave", handling: mayTake((*API).leaveNode),
+		Summary: "Take a node out of the fleet: its session ends, its work is handled by policy, it comes back only by registering.",
+		Answers: rest.Node{}, Status: ok, Fails: missing},
 	{Method: post, Path: "/v1/admin/nodes/:id/revoke", Object: "node", Action: "revoke", handling: mayTake((*API).revokeNode),
 		Summary: "Take a node's secret away and end its session: it has left.",
 		Answers: rest.Node{}, Status: ok, Fails: missing},
@@ -127,6 +130,20 @@ var poolRoutes = []Route{
 	{Method: get, Path: "/v1/admin/alignment", Object: "alignment", Action: "read", handling: plain((*API).getAlignment),
 		Summary: "What will fail before a request does: apps that resolve to no usable node, pools with nodes that nothing resolves to.",
 		Answers: rest.Alignment{}, Status: ok},
+}
+
+var alarmRoutes = []Route{
+	{Method: get, Path: "/v1/admin/alarms", Object: "alarm", Action: "read", handling: plain((*API).listAlarms),
+		Summary: "List alarms, the newest first.", Query: append([]string{"lasting", "kind", "pool"}, pageQuery...),
+		Answers: rest.List[rest.Alarm]{}, Status: ok},
+	{Method: get, Path: "/v1/admin/alarms/:id", Object: "alarm", Action: "read", handling: plain((*API).getAlarm),
+		Summary: "Read an alarm.", Answers: rest.Alarm{}, Status: ok, Fails: missing},
+	{Method: post, Path: "/v1/admin/alarms/:id/ack", Object: "alarm", Action: "acknowledge", handling: plain((*API).ackAlarm),
+		Summary: "Say that one knows of a lasting alarm. It lasts until its cause is gone.",
+		Answers: rest.Alarm{}, Status: ok, Fails: []int{404, 409}},
+	{Method: post, Path: "/v1/admin/alarms/:id/silence", Object: "alarm", Action: "acknowledge", handling: takes((*API).silenceAlarm),
+		Summary: "Keep a lasting alarm from people's eyes for a while, also when it is raised anew. For 0s it is seen again.",
+		Answers: rest.Alarm{}, Status: ok, Fails: []int{404, 409}},
 }
 
 var accountRoutes = []Route{

@@ -22,6 +22,7 @@ type Store interface {
 	PoolStore
 	BindingStore
 	RoleStore
+	AlarmStore
 	AppStore
 	LicenseStore
 	UserStore
@@ -56,6 +57,7 @@ type NodeStore interface {
 type NodeChanges interface {
 	CreateNode(ctx context.Context, actor record.Actor, node record.Node, secretSum [32]byte) (record.Node, error)
 	MoveNode(ctx context.Context, actor record.Actor, node, pool, reason string, ifVersion *int64) (from string, moved fleet.NodeRecord, err error)
+	LeaveNode(ctx context.Context, actor record.Actor, node, reason string) error
 	RevokeNode(ctx context.Context, actor record.Actor, node, reason string) error
 	DrainNode(ctx context.Context, actor record.Actor, node string, deadline *time.Time, reason string, ifVersion *int64) (fleet.NodeRecord, error)
 	CordonNode(ctx context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error)
@@ -138,6 +140,12 @@ type ArtifactStore interface {
 type OutputStore interface {
 	HoldsAttempt(ctx context.Context, node string, job ids.JobID, attempt int32) error
 	PutOutput(ctx context.Context, node string, job ids.JobID, attempt int32, artifact record.Artifact) error
+}
+
+// AlarmStore reads alarms, in times of the dispatch loop's clock.
+type AlarmStore interface {
+	Alarms(ctx context.Context, filter record.AlarmFilter, page record.Page) ([]fleet.Alarm, error) // newest first
+	Alarm(ctx context.Context, id int64, scope record.Scope) (fleet.Alarm, error)
 }
 
 // AuditStore reads the audit chain and checks it. badSeq 0: the chain is whole.

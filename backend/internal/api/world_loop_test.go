@@ -189,6 +189,7 @@ func (w *world) VerifyAudit(context.Context) (record.AuditEntry, int64, error) {
 type loop struct{ *world }
 
 func (l loop) RevokeNode(context.Context, string, string) error { return l.down }
+func (l loop) LeaveNode(context.Context, string, string) error  { return l.down }
 
 func (w *world) Submit(_ context.Context, jobs []core.JobInsert) ([]core.Submitted, error) {
 	w.mu.Lock()
@@ -205,7 +206,6 @@ func (w *world) Submit(_ context.Context, jobs []core.JobInsert) ([]core.Submitt
 }
 
 func (w *world) take(in *core.JobInsert) core.Submitted {
-	in.At = 1
 	answer := core.Submitted{ID: in.Spec.ID, Row: core.JobRow{State: fleet.JobQueued}, Refused: w.refuse}
 	key := idempotencyKey{in.Spec.Submitter, in.IdempotencyKey}
 	if _, there := w.keys[key]; there && in.IdempotencyKey != "" {
@@ -279,7 +279,9 @@ func (w *world) Explain(_ context.Context, id ids.JobID) (core.Explanation, bool
 	}, true, w.down
 }
 
-func (w *world) WallAt(fleet.Time) time.Time { return worldNow }
+func (w *world) WallAt(t fleet.Time) time.Time {
+	return worldNow.Add(time.Duration(t) * time.Millisecond)
+}
 
 func (w *world) PutNode(context.Context, fleet.NodeRecord) error { return w.down }
 func (w *world) PutApp(context.Context, fleet.App) error         { return w.down }

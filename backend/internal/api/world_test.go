@@ -53,6 +53,7 @@ type world struct {
 	pools     map[string]fleet.Pool
 	bindings  map[string][]fleet.Binding
 	roles     []record.Role
+	alarms    map[int64]*fleet.Alarm
 	setup     enroll.Secret
 	setupUsed bool
 
@@ -129,6 +130,7 @@ func (w *world) reset() {
 	for id := range userRoles {
 		w.secrets[userText(id)] = enroll.NewTokenSecret()
 	}
+	w.alarms = map[int64]*fleet.Alarm{}
 	w.exhausted, w.proposals = false, nil
 	w.seedPools()
 	for _, owner := range []int64{ann, bob} {
@@ -141,6 +143,10 @@ func (w *world) seed(owner int64) {
 	w.apps["app-"+name] = record.App{ID: "app-" + name, Owner: owner, CreatedAt: worldNow, Version: 1}
 	w.licenses["license-"+name] = record.License{ID: "license-" + name, User: owner, Roles: []string{"worker"}, Nodes: 1, CreatedAt: worldNow}
 	w.tokens["token-"+name] = record.Token{ID: "token-" + name, User: owner, Name: "t", CreatedAt: worldNow}
+	w.alarms[owner] = &fleet.Alarm{
+		ID: owner, Fingerprint: fleet.Fingerprint{Kind: fleet.AlarmPoolExhausted, Role: "worker", Pool: fleet.OwnerPool(owner), App: "app-" + name},
+		Count: 3, RaisedAt: 1, LastAt: 2, Waiting: []ids.JobID{jobIDOf(owner)}, WaitingNow: 1, Detail: "1 of 1 nodes draining",
+	}
 	w.artifacts[digestOf(owner)] = record.Artifact{Digest: string(digestOf(owner)), Size: int64(len(contentOf(owner))), Owner: owner}
 	w.nodes["node-"+name] = &record.Node{CreatedAt: worldNow, NodeRecord: fleet.NodeRecord{
 		ID: "node-" + name, Owner: owner, Pool: fleet.OwnerPool(owner), Role: "worker", Version: 17,
@@ -285,6 +291,10 @@ func (w *world) RevokeNode(_ context.Context, actor record.Actor, node, _ string
 		return nil
 	}
 	return none("node")
+}
+
+func (w *world) LeaveNode(ctx context.Context, actor record.Actor, node, reason string) error {
+	return w.RevokeNode(ctx, actor, node, reason)
 }
 
 func (w *world) CordonNode(_ context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error) {

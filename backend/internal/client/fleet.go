@@ -54,21 +54,32 @@ func (c *Client) DrainNode(ctx context.Context, id string, req rest.DrainRequest
 
 // CordonNode keeps new work from a node. A version above 0 is as in MoveNode.
 func (c *Client) CordonNode(ctx context.Context, id, reason string, version int64) (rest.Node, error) {
-	return c.changeCordon(ctx, id, "cordon", reason, version)
+	return c.changeHolds(ctx, id, "cordon", rest.ReasonRequest{Reason: reason}, version)
 }
 
-// UncordonNode lifts the operator's cordon. A version above 0 is as in MoveNode.
+// UncordonNode lifts the operator's cordon and drain. A version above 0 is as in
+// MoveNode.
 func (c *Client) UncordonNode(ctx context.Context, id, reason string, version int64) (rest.Node, error) {
-	return c.changeCordon(ctx, id, "uncordon", reason, version)
+	return c.changeHolds(ctx, id, "uncordon", rest.UncordonRequest{Reason: reason}, version)
 }
 
-func (c *Client) changeCordon(ctx context.Context, id, verb, reason string, version int64) (rest.Node, error) {
-	in := call{method: http.MethodPost, path: route("v1", "admin", "nodes", id, verb), body: rest.ReasonRequest{Reason: reason}}
+// LiftHold lifts a hold of kind auto or quarantine; that is for superadmins.
+func (c *Client) LiftHold(ctx context.Context, id, kind, reason string, version int64) (rest.Node, error) {
+	return c.changeHolds(ctx, id, "uncordon", rest.UncordonRequest{Kind: kind, Reason: reason}, version)
+}
+
+func (c *Client) changeHolds(ctx context.Context, id, verb string, body any, version int64) (rest.Node, error) {
+	in := call{method: http.MethodPost, path: route("v1", "admin", "nodes", id, verb), body: body}
 	return changing[rest.Node](ctx, c, in, version, false)
 }
 
 func ifMatch(version int64) map[string]string {
 	return map[string]string{"If-Match": strconv.Quote(strconv.FormatInt(version, 10))}
+}
+
+// LeaveNode takes a node out of the fleet; it comes back only by registering.
+func (c *Client) LeaveNode(ctx context.Context, id, reason string) (rest.Node, error) {
+	return post[rest.Node](ctx, c, route("v1", "admin", "nodes", id, "leave"), rest.ReasonRequest{Reason: reason})
 }
 
 // RevokeNode takes a node's secret away and ends its session: it has left.

@@ -24,6 +24,6 @@ type Alarm struct {
 
 // SilenceRequest is the body of POST /v1/admin/alarms/{id}/silence.
 type SilenceRequest struct {
-	For    Duration `json:"for"` // up to 30 days; 0s: no longer
-	Reason string   `json:"reason,omitempty"`
+	For    *Duration `json:"for"` // up to 30 days; 0s: no longer
+	Reason string    `json:"reason,omitempty"`
 }

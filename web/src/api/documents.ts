@@ -131,7 +131,7 @@ export interface Alarm {
 
 /** SilenceRequest is the body of POST /v1/admin/alarms/{id}/silence. */
 export interface SilenceRequest {
-  for: string; // up to 30 days; 0s: no longer
+  for: string | null; // up to 30 days; 0s: no longer
   reason?: string;
 }
 

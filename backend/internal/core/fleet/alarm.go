@@ -16,6 +16,13 @@ const (
 	AlarmRejectingOffers AlarmKind = "node_rejecting_offers" // a node declined or failed to start one job after the other
 )
 
+// AlarmKinds lists all kinds.
+func AlarmKinds() []AlarmKind {
+	return []AlarmKind{
+		AlarmPoolExhausted, AlarmQueueWait, AlarmFreeSlots, AlarmNodesNotReady, AlarmNodeLost, AlarmNodeFlapping, AlarmRejectingOffers,
+	}
+}
+
 // Severity ranks alarms for people.
 type Severity string
 
