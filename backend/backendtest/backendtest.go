@@ -30,6 +30,8 @@ type (
 	Hold           = rest.Hold
 	MoveRequest    = rest.MoveRequest
 	Moved          = rest.Moved
+	DrainRequest   = rest.DrainRequest
+	Drained        = rest.Drained
 	Pool           = rest.Pool
 	User           = rest.User
 	UserRequest    = rest.UserRequest
