@@ -41,9 +41,16 @@ func (c *call) alarmFilter() (record.AlarmFilter, error) {
 	if filter.Kind != "" && !slices.Contains(fleet.AlarmKinds(), filter.Kind) {
 		return filter, badRequest("kind must be one of %v", fleet.AlarmKinds())
 	}
-	var err error
-	filter.Lasting, err = c.flag("lasting")
-	return filter, err
+	switch c.QueryParam("state") {
+	case "":
+	case "lasting":
+		filter.Lasting = true
+	case "resolved":
+		filter.Resolved = true
+	default:
+		return filter, badRequest("state must be lasting or resolved")
+	}
+	return filter, nil
 }
 
 func (a *API) getAlarm(c *call) error {

@@ -11,14 +11,14 @@ func TestAlarms_AreListedByWhatIsAskedFor(t *testing.T) {
 	w := newWorld(t)
 	w.alarms[ann].ResolvedAt = 9
 	for query, want := range map[string]int{
-		"": 2, "?lasting=true": 1, "?pool=pool-8": 1, "?kind=pool_exhausted": 2, "?kind=node_lost": 0, "?pool=pool-7&lasting=true": 0,
+		"": 2, "?state=lasting": 1, "?pool=pool-8": 1, "?kind=pool_exhausted": 2, "?kind=node_lost": 0, "?state=resolved": 1, "?pool=pool-7&state=lasting": 0,
 	} {
 		list := read[rest.List[rest.Alarm]](t, w.asUser(root, "GET", "/v1/admin/alarms"+query, ""))
 		if len(list.Items) != want {
 			t.Errorf("%q: %d alarms, want %d", query, len(list.Items), want)
 		}
 	}
-	for _, bad := range []string{"?kind=fire", "?lasting=yes", "?pool=Pool", "?state=lasting"} {
+	for _, bad := range []string{"?kind=fire", "?state=open", "?pool=Pool", "?lasting=true"} {
 		if rec := w.asUser(root, "GET", "/v1/admin/alarms"+bad, ""); rec.Code != 400 {
 			t.Errorf("%s: %d %s", bad, rec.Code, rec.Body)
 		}

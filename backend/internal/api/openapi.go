@@ -21,10 +21,11 @@ import (
 var queryParams = map[string]string{
 	"wait":      `How long to wait for the job's end, such as "30s"; at most one minute.`,
 	"app":       "Only what is of this app.",
-	"state":     "Only jobs in this state.",
+	"state":     "Only jobs in this state; of alarms, those that are lasting or resolved.",
 	"node":      "Only jobs whose newest attempt is on this node.",
 	"pool":      "Only what is in this pool.",
-	"lasting":   "true: only alarms that have not resolved themselves.",
+	"since":     "A day (2026-11-29), a time, or how long ago: 12h, 30d.",
+	"until":     "Like since; absent: now.",
 	"kind":      "Only alarms of this kind.",
 	"dryRun":    "true: say what it would do, and do nothing.",
 	"role":      "Of the work that is asked about; absent: worker.",

@@ -20,9 +20,11 @@ type Store interface {
 	NodeStore
 	NodeChanges
 	PoolStore
+	PromotionStore
 	BindingStore
 	RoleStore
 	AlarmStore
+	UsageStore
 	AppStore
 	LicenseStore
 	UserStore
@@ -70,6 +72,13 @@ type PoolStore interface {
 	CreatePool(ctx context.Context, actor record.Actor, pool fleet.Pool, reason string) (fleet.Pool, error)
 	ChangePool(ctx context.Context, actor record.Actor, id string, edit func(*fleet.Pool) error, reason string, ifVersion *int64) (fleet.Pool, error)
 	DeletePool(ctx context.Context, actor record.Actor, id, reason string, ifVersion *int64) error
+}
+
+// PromotionStore counts the canary jobs that succeeded on a pool, of those submitted
+// since then, and moves nodes from one pool to another, all or none.
+type PromotionStore interface {
+	CanaryJobs(ctx context.Context, pool string, since time.Time) (int64, error)
+	MoveNodes(ctx context.Context, actor record.Actor, from, to string, nodes []string, action, reason string) ([]fleet.NodeRecord, error)
 }
 
 // BindingStore reads and writes apps' bindings. A binding without pools is taken away.
@@ -148,9 +157,16 @@ type AlarmStore interface {
 	Alarm(ctx context.Context, id int64, scope record.Scope) (fleet.Alarm, error)
 }
 
-// AuditStore reads the audit chain and checks it. badSeq 0: the chain is whole.
+// UsageStore adds up what work took.
+type UsageStore interface {
+	Usage(ctx context.Context, since, until time.Time, filter record.UsageFilter) ([]record.Usage, error)
+}
+
+// AuditStore reads the audit chain and checks it, badSeq 0: the chain is whole. The
+// audit of isolation reads the history of work.
 type AuditStore interface {
 	Audit(ctx context.Context, page record.Page) ([]record.AuditEntry, error)
+	AuditIsolation(ctx context.Context, since *time.Time) (record.Isolation, error)
 	VerifyAudit(ctx context.Context) (head record.AuditEntry, badSeq int64, err error)
 }
 

@@ -12,7 +12,7 @@ import (
 func (w *world) Alarms(_ context.Context, f record.AlarmFilter, p record.Page) (list []fleet.Alarm, _ error) {
 	for _, owner := range []int64{bob, ann} {
 		a := w.alarms[owner]
-		if f.Sees(owner, a.Pool) && (f.Kind == "" || f.Kind == a.Kind) && (f.Pool == "" || f.Pool == a.Pool) && !(f.Lasting && a.ResolvedAt != 0) {
+		if f.Sees(owner, a.Pool) && (f.Kind == "" || f.Kind == a.Kind) && (f.Pool == "" || f.Pool == a.Pool) && !(f.Lasting && a.ResolvedAt != 0) && !(f.Resolved && a.ResolvedAt == 0) {
 			list = append(list, *a)
 		}
 	}

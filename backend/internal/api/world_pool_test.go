@@ -195,3 +195,39 @@ func (w *world) Alignment(context.Context) (core.Alignment, error) {
 func (w *world) Usable(context.Context, fleet.App, string) (int32, error) { return 1, w.down }
 
 func (w *world) RemovePool(context.Context, string) error { return w.down }
+
+func (w *world) CanaryJobs(context.Context, string, time.Time) (int64, error) {
+	return w.canaryJobs, nil
+}
+
+func (w *world) MoveNodes(_ context.Context, actor record.Actor, from, to string, nodes []string, _, _ string) (moved []fleet.NodeRecord, _ error) {
+	w.actors = append(w.actors, actor)
+	for _, id := range nodes {
+		n := w.nodes[id]
+		if n == nil || n.Pool != from {
+			return nil, fleet.Errorf(fleet.CodeConflict, id+" is not in "+from)
+		}
+		n.Pool, n.Version = to, n.Version+1
+		moved = append(moved, n.NodeRecord)
+	}
+	return moved, nil
+}
+
+func (w *world) Usage(_ context.Context, since, until time.Time, f record.UsageFilter) (list []record.Usage, _ error) {
+	w.window = [2]time.Time{since, until}
+	for _, owner := range []int64{ann, bob} {
+		row := record.Usage{Day: worldNow.Truncate(24 * time.Hour), App: "app-" + userText(owner), Pool: fleet.OwnerPool(owner), Attempts: 2, SlotSeconds: 90}
+		if f.Sees(owner, row.Pool) && (f.App == "" || f.App == row.App) && (f.Pool == "" || f.Pool == row.Pool) {
+			list = append(list, row)
+		}
+	}
+	return list, nil
+}
+
+func (w *world) AuditIsolation(_ context.Context, since *time.Time) (record.Isolation, error) {
+	w.since = since
+	return record.Isolation{
+		From: since, Jobs: 2, Attempts: 3, Fallbacks: 1, Found: 1, Tolerance: time.Second,
+		Crossings: []record.Crossing{{Job: jobIDOf(ann), Attempt: 1, Node: "node-8", Pool: "pool-8", Detail: "its decision names pool-7"}},
+	}, nil
+}

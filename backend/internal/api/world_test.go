@@ -63,9 +63,12 @@ type world struct {
 	refuse  *core.RefusedWhy
 	down    error // of the dispatch loop
 	// exhausted: no node can take what a preview asks about.
-	exhausted bool
-	proposals []core.Proposal
-	notReady  error
+	exhausted  bool
+	proposals  []core.Proposal
+	canaryJobs int64
+	window     [2]time.Time // asked of the usage
+	since      *time.Time   // asked of the audit of isolation
+	notReady   error
 	// beforeCordon happens between the look at a node and its cordon, once.
 	beforeCordon func()
 	onWait       func(ctx context.Context, id ids.JobID) error
@@ -131,7 +134,7 @@ func (w *world) reset() {
 		w.secrets[userText(id)] = enroll.NewTokenSecret()
 	}
 	w.alarms = map[int64]*fleet.Alarm{}
-	w.exhausted, w.proposals = false, nil
+	w.exhausted, w.proposals, w.canaryJobs = false, nil, 0
 	w.seedPools()
 	for _, owner := range []int64{ann, bob} {
 		w.seed(owner)

@@ -9,18 +9,14 @@ import (
 
 // AlarmFilter selects alarms for a list; zero values select everything.
 type AlarmFilter struct {
-	Lasting bool // not those that have resolved themselves
-	Kind    string
-	Pool    string
+	State string // lasting, resolved
+	Kind  string
+	Pool  string
 }
 
 // Alarms lists alarms, the newest first.
 func (c *Client) Alarms(ctx context.Context, f AlarmFilter, page Page) (rest.List[rest.Alarm], error) {
-	q := page.query("kind", f.Kind, "pool", f.Pool)
-	if f.Lasting {
-		q.Set("lasting", "true")
-	}
-	return list[rest.Alarm](ctx, c, route("v1", "admin", "alarms"), q)
+	return list[rest.Alarm](ctx, c, route("v1", "admin", "alarms"), page.query("state", f.State, "kind", f.Kind, "pool", f.Pool))
 }
 
 // Alarm reads an alarm.

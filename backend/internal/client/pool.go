@@ -56,6 +56,11 @@ func (c *Client) DeletePool(ctx context.Context, id string, version int64) error
 	return c.do(ctx, in, nil)
 }
 
+// Promote moves the nodes of a canary pool to another when the checks hold.
+func (c *Client) Promote(ctx context.Context, id string, req rest.PromoteRequest, dry bool) (rest.Promoted, error) {
+	return changing[rest.Promoted](ctx, c, call{method: http.MethodPost, path: nodePool(id, "promote"), body: req}, 0, dry)
+}
+
 // AllBindings lists apps with their bindings.
 func (c *Client) AllBindings(ctx context.Context, page Page) (rest.List[rest.AppBindings], error) {
 	return list[rest.AppBindings](ctx, c, route("v1", "admin", "app-pool-bindings"), page.query())

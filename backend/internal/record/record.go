@@ -173,9 +173,10 @@ type JobFilter struct {
 // AlarmFilter selects alarms for a list; zero values select everything.
 type AlarmFilter struct {
 	Scope
-	Lasting bool // not those that resolved
-	Kind    fleet.AlarmKind
-	Pool    string
+	Lasting  bool // only those that have not resolved
+	Resolved bool // only those that have
+	Kind     fleet.AlarmKind
+	Pool     string
 }
 
 // Artifact is a stored file, addressed by its content.

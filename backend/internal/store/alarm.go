@@ -62,6 +62,9 @@ func (db *DB) Alarms(ctx context.Context, f record.AlarmFilter, page record.Page
 	if f.Lasting {
 		where = append(where, "a.resolved_at IS NULL")
 	}
+	if f.Resolved {
+		where = append(where, "a.resolved_at IS NOT NULL")
+	}
 	if f.Kind != "" {
 		where = append(where, "a.kind = "+q.arg(string(f.Kind)))
 	}

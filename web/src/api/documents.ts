@@ -738,6 +738,8 @@ export interface Isolation {
   jobs: number;
   attempts: number;
   fallbacks: number; // with a record
+  undecided: number;
+  tolerance: string; // around a change, in which what stood before and after are both right
   crossings: Crossing[]; // at most 100
   found: number; // all of them
 }

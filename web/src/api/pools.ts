@@ -43,7 +43,7 @@ export const listRoles = () => request<List<Role>>("GET", "/v1/admin/roles");
 
 /** Slot-seconds by app, pool and day. */
 export function getUsage(query: { since: string; pool?: string; app?: string }) {
-  return request<List<Usage>>("GET", `/v1/usage?${new URLSearchParams({ pageSize: "500", ...query })}`);
+  return request<List<Usage>>("GET", `/v1/usage?${new URLSearchParams(query)}`);
 }
 
 /** The newest queued jobs of all pools. */
