@@ -44,6 +44,21 @@ var rules = []rule{
 		why: "what decides is pure: no clock, lock, goroutine, randomness, log or I/O, so that the simulator runs the very same code",
 	},
 	{
+		from: []string{"rockpool/backend/internal/sim"}, except: []string{"rockpool/backend/internal/sim/scenario"},
+		deny: []string{"rockpool/", "std", "github.com/", "golang.org/", "go.uber.org/"},
+		allow: []string{
+			"rockpool/backend/internal/core", "rockpool/shared/nodecore", "rockpool/shared/ids",
+			"encoding/binary", "errors", "fmt", "io", "math", "math/rand/v2", "slices", "strconv", "strings",
+		},
+		why: "the simulator has the virtual clock and seeded chance alone, and no decision of its own: the same seed is the same run",
+	},
+	{
+		from:  []string{"rockpool/backend/internal/sim/scenario"},
+		deny:  []string{"rockpool/", "time", "math/rand", "os", "net", "sync"},
+		allow: []string{"rockpool/backend/internal/sim", "rockpool/backend/internal/core/fleet", "rockpool/shared/ids"},
+		why:   "it reads scenario files from the folder that it is given",
+	},
+	{
 		from: []string{"rockpool/shared/nodecore", "rockpool/shared/ids"}, deny: []string{"rockpool/backend"},
 		why: "core may import nodecore, never the other way round",
 	},

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// pureTrees decide; a run of events must give the same effects everywhere.
-var pureTrees = []string{"rockpool/backend/internal/core/...", "rockpool/shared/nodecore/..."}
+// pureTrees decide, or play what decides; a run of events must give the same
+// effects everywhere.
+var pureTrees = []string{"rockpool/backend/internal/core/...", "rockpool/shared/nodecore/...", "rockpool/backend/internal/sim"}
 
 // TestDecidingCodeIsPure forbids what would make a decision depend on more than
 // its arguments: goroutines, channels, and the order of a map's keys.

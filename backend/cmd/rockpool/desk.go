@@ -18,6 +18,7 @@ type desk struct {
 	in         io.Reader
 	out        io.Writer
 	json       bool
+	names      bool // names alone
 	connection connection
 }
 

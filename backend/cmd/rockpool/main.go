@@ -25,7 +25,7 @@ func main() {
 // commands is the whole command line: nouns, then verbs.
 type commands struct {
 	Connection connection `embed:""`
-	Output     string     `short:"o" enum:"table,json" default:"table" placeholder:"table|json" help:"How to print: a table, or the REST document as json."`
+	Output     string     `short:"o" enum:"table,json,name" default:"table" placeholder:"table|json" help:"How to print: a table, or the REST document as json; sim list also knows name."`
 
 	Serve    serveCommand    `cmd:"" help:"Run the server."`
 	Job      jobCommand      `cmd:"" help:"Submit jobs, follow and explain them."`
@@ -38,6 +38,7 @@ type commands struct {
 	Artifact artifactCommand `cmd:"" help:"Upload and fetch artifacts."`
 	Admin    adminCommand    `cmd:"" help:"Set the server up, read its audit entries."`
 	Load     loadCommand     `cmd:"" help:"Measure the server on this machine."`
+	Sim      simCommand      `cmd:"" help:"Play scenarios with the real deciding code over a virtual fleet."`
 	Version  versionCommand  `cmd:"" help:"Print the version of this program."`
 	Docs     docsCommand     `cmd:"" hidden:"" help:"Print the reference of this command line."`
 }
@@ -57,7 +58,10 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	case err != nil:
 		return fail(errs, usageError{err})
 	}
-	desk := &desk{in: in, out: out, json: line.Output == "json", connection: line.Connection}
+	if line.Output == "name" && parsed.Command() != "sim list" {
+		return fail(errs, usageError{errors.New("--output name is known to sim list alone")})
+	}
+	desk := &desk{in: in, out: out, json: line.Output == "json", names: line.Output == "name", connection: line.Connection}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	if err := parsed.BindToProvider(line.Connection.dial); err != nil { // for the commands that ask the server
 		return fail(errs, err)

@@ -394,3 +394,34 @@ func TestAutoHold_RaisesItsAlarmOnceAndEndsIt(t *testing.T) {
 		t.Fatalf("alarms %v last", got)
 	}
 }
+
+// A node that left and registered again stays in the fleet, also when everything is
+// loaded anew before its next session.
+func TestNode_RegisteredAgainStaysThoughTheFleetIsLoadedAnew(t *testing.T) {
+	for _, heard := range []bool{true, false} {
+		w := script(t, record("n1", "pool-1", 1, 1))
+		w.store.nodes["n1"].rec.Left = true
+		w.store.nodes["n1"].rec.Version++
+		w.disconnect(w.agents[0])
+		w.d.LeaveNode(w.now, "n1", "", w.pending)
+		w.after()
+		w.commit()
+		if heard {
+			w.move("n1", func(r *fleet.NodeRecord) { r.Left = false })
+		} else {
+			w.store.nodes["n1"].rec.Left = false
+			w.store.nodes["n1"].rec.Version++
+		}
+		w.reload()
+		w.after()
+		w.commit()
+		if rec := w.store.nodes["n1"].rec; rec.Left {
+			t.Fatalf("heard of %v: it was taken out again: %+v", heard, rec)
+		}
+		w.join(w.agents[0])
+		spec := w.spec("a1", 1)
+		w.submit(spec, "")
+		w.commit()
+		w.wantRow(spec.ID, fleet.JobOffered, "", 1, 0, "n1")
+	}
+}

@@ -167,6 +167,7 @@ func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects) {
 		return
 	default:
 		left := rec.Left && !n.rec.Left
+		n.registered(rec)
 		if rec.Epoch < n.rec.Epoch {
 			rec.Epoch, rec.BootID = n.rec.Epoch, n.rec.BootID
 			rec.Capacity, rec.Backend, rec.Runners, rec.Region = n.rec.Capacity, n.rec.Backend, n.rec.Runners, n.rec.Region
@@ -182,6 +183,14 @@ func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects) {
 	d.reindex(n)
 	d.passHolds(now, n, out)
 	d.settle(now, out)
+}
+
+// registered lets a node that had left begin anew when its record says that it
+// registered again: it has not left any more, though its session is still to come.
+func (n *node) registered(rec fleet.NodeRecord) {
+	if n.lease.State == fleet.LeaseLeft && !rec.Left && rec.Version > n.rec.Version {
+		n.lease = lease.Lease{Past: n.lease.Past}
+	}
 }
 
 // RevokeNode takes a node's session and work away, after the store has taken its

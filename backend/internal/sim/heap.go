@@ -1,0 +1,103 @@
+package sim
+
+// eventKind is what an event is.
+type eventKind uint8
+
+const (
+	evNodeTick   eventKind = iota // a node's deciding code has something to do
+	evUp                          // a message arrives at the server
+	evDown                        // a message arrives at a node
+	evDialed                      // a dial has an answer
+	evClientGone                  // a node learns that its connection ended
+	evServerGone                  // the server learns that a connection ended
+	evFinish                      // an attempt's processes have ended
+	evStored                      // a result is on the node's disk, or could not be written
+	evBoot                        // a node's process begins
+	evCommitted                   // a transaction has ended
+	evLoaded                      // the fleet was read from the store
+	evRecalled                    // rows of ended jobs were read
+	evTold                        // the core hears of a change that the store has
+	evDemand                      // a demand submits its next job
+	evSubmit                      // a client submits an order, or does so again
+	evStep                        // a line of the scenario's script
+	evUndo                        // the end of a fault that lasts
+	evServer                      // the server's process begins again, or goes on
+	evCheck                       // an expectation with a time
+	evPing                        // the server's pings found a silent connection
+	evChurn                       // a node comes or goes by its distribution
+)
+
+// event is one thing that happens. Only the fields of its kind are set.
+type event struct {
+	at   Time
+	seq  uint64
+	msg  *message
+	conn *conn
+	do   func()
+	n    int64 // of a job, a step or a process
+	node int32
+	kind eventKind
+}
+
+func (e *event) before(other *event) bool {
+	return e.at < other.at || e.at == other.at && e.seq < other.seq
+}
+
+// heap is a 4-ary heap by (at, seq): what was pushed first happens first.
+type heap struct {
+	list []event
+	seq  uint64
+}
+
+func (h *heap) first() Time {
+	if len(h.list) == 0 {
+		return Never
+	}
+	return h.list[0].at
+}
+
+func (h *heap) push(e event) {
+	h.seq++
+	e.seq = h.seq
+	h.list = append(h.list, e)
+	i := len(h.list) - 1
+	for i > 0 {
+		parent := (i - 1) / 4
+		if !e.before(&h.list[parent]) {
+			break
+		}
+		h.list[i] = h.list[parent]
+		i = parent
+	}
+	h.list[i] = e
+}
+
+func (h *heap) pop() event {
+	top := h.list[0]
+	last := len(h.list) - 1
+	e := h.list[last]
+	h.list[last] = event{}
+	h.list = h.list[:last]
+	if last > 0 {
+		h.sink(&e)
+	}
+	return top
+}
+
+func (h *heap) sink(e *event) {
+	i := 0
+	for {
+		least := -1
+		for child := 4*i + 1; child <= 4*i+4 && child < len(h.list); child++ {
+			if least < 0 || h.list[child].before(&h.list[least]) {
+				least = child
+			}
+		}
+		if least < 0 || !h.list[least].before(e) {
+			break
+		}
+		h.list[i] = h.list[least]
+		i = least
+	}
+	h.list[i] = *e
+}

@@ -1,0 +1,408 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/shared/nodecore"
+)
+
+// node is a machine of the fleet: the node's own deciding code, and around it the
+// shell that carries out what it wants. What it runs is a model: so much time, and
+// an end. The shell decides nothing.
+type node struct {
+	w     *World
+	index int
+	id    string
+	group *Nodes
+	core  *nodecore.Node
+	out   nodecore.Effects
+
+	alive   bool
+	ending  bool  // was asked to stop
+	wanted  bool  // begins again when it has stopped
+	process int64 // number of the process; also the boot id
+	timerAt Time  // the one event on the heap that counts
+	runs    []run
+	spool   []handIn // on its disk
+	conn    *conn    // the newest of its own
+	link    link
+	chance  stream
+
+	sick, full bool // says that it is unhealthy; its disk takes nothing
+	spoils     string
+	facts      *fleet.NodeReport
+
+	// What the server's shell knows of it.
+	session, previous *conn
+	heard             Time // its last frame over that session
+	told              toldNode
+
+	offers int64
+}
+
+// run is one attempt's processes.
+type run struct {
+	ref     nodecore.Ref
+	key     int64
+	began   Time
+	until   Time
+	stopped bool
+	result  *fleet.Result
+}
+
+// handIn is a result on its way to the server; on the disk once it is stored.
+type handIn struct {
+	ref    nodecore.Ref
+	key    int64
+	result *fleet.Result
+	stored bool
+}
+
+func (w *World) addNode(g *Nodes, k int) {
+	id := g.ID
+	if g.Count > 1 {
+		id = fmt.Sprintf("%s-%0*d", g.ID, len(strconv.Itoa(g.Count-1)), k)
+	}
+	n := &node{w: w, index: len(w.nodes), id: id, group: g, timerAt: Never, spoils: g.Spoils}
+	n.chance = newStream(w.seed, "node", id)
+	w.nodes = append(w.nodes, n)
+	w.named[id] = n
+	rec := fleet.NodeRecord{
+		ID: id, Owner: g.Owner, Pool: g.Pool, Role: g.Role, Region: g.Zone, Version: 1, Backend: g.Backend,
+		Capacity: fleet.Vector{Slots: g.Slots, Resources: g.Extra}, Runners: g.Runners,
+	}
+	if g.Memory > 0 {
+		rec.Capacity.Memory = []fleet.Quantity{{Name: "ram", Amount: g.Memory}}
+	}
+	w.store.nodes = append(w.store.nodes, &row{rec: rec})
+	w.net.connect(n)
+	if g.Spoils != "absent" {
+		w.heap.push(event{at: n.chance.between(0, Time(g.Joins)), kind: evBoot, node: int32(n.index), n: 1})
+	}
+}
+
+// report is what its hello claims.
+func (n *node) report() *fleet.NodeReport {
+	if n.facts == nil || n.facts.BootID != strconv.FormatInt(n.process, 10) {
+		rec := &n.w.store.nodes[n.index].rec
+		n.facts = &fleet.NodeReport{
+			BootID: strconv.FormatInt(n.process, 10), Role: n.group.Role, Region: n.group.Zone, Backend: n.group.Backend,
+			Capacity: rec.Capacity, Runners: n.group.Runners,
+		}
+	}
+	return n.facts
+}
+
+func (n *node) sickWhy() []string {
+	if n.sick {
+		return []string{"as the scenario says"}
+	}
+	return nil
+}
+
+// boot begins the process; what its disk has is handed in.
+func (n *node) boot(process int64) {
+	if n.alive || process != n.process+1 {
+		return
+	}
+	n.alive, n.process, n.timerAt = true, process, Never
+	n.ending, n.wanted = false, false
+	cfg := nodecore.Config{
+		Seed: n.chance.Uint64(), Slots: int(n.group.Slots), Runners: n.group.Runners, Backend: n.group.Backend,
+		StopTimeout: nodecore.Time(5 * second), StopGrace: nodecore.Time(5 * second),
+	}
+	for i := range n.spool {
+		cfg.Spooled = append(cfg.Spooled, n.spool[i].ref)
+	}
+	n.core = nodecore.New(cfg)
+	n.core.Tick(nodecore.Time(n.w.now), &n.out)
+	n.act()
+}
+
+// crash ends the process at once: its attempts are gone, its disk stays. With a
+// power failure nobody is told that the connection ended.
+func (n *node) crash(power bool) {
+	if !n.alive {
+		return
+	}
+	n.endRuns()
+	n.alive = false
+	n.spool = slices.DeleteFunc(n.spool, func(h handIn) bool { return !h.stored })
+	n.w.net.clientEnded(n, power)
+}
+
+// endRuns ends what runs with the process.
+func (n *node) endRuns() {
+	for i := range n.runs {
+		n.w.counts.ranMs += int64(n.w.now - n.runs[i].began)
+	}
+	n.runs = nil
+}
+
+// askToStop asks the process to end.
+func (n *node) askToStop() {
+	if n.alive {
+		n.ending = true
+		n.core.Stop(nodecore.Time(n.w.now), &n.out)
+		n.act()
+	}
+}
+
+// wake begins the next process after a while.
+func (n *node) wake(after Time) {
+	n.wanted = n.ending
+	if !n.alive {
+		n.w.heap.push(event{at: n.w.now + after, kind: evBoot, node: int32(n.index), n: n.process + 1})
+	}
+}
+
+// timer lets the node's deciding code do what is due.
+func (n *node) timer(e *event) {
+	if e.at != n.timerAt || !n.alive {
+		return
+	}
+	n.timerAt = Never
+	if Time(n.core.Next()) <= n.w.now {
+		n.w.begun(evNodeTick, int32(n.index), 0)
+		n.core.Tick(nodecore.Time(n.w.now), &n.out)
+	}
+	n.act()
+}
+
+// schedule puts the node's next deadline on the heap, unless an earlier one is there.
+func (n *node) schedule() {
+	if !n.alive {
+		return
+	}
+	next := Time(n.core.Next())
+	if next == Never || next >= n.timerAt {
+		return
+	}
+	n.timerAt = max(next, n.w.now)
+	n.w.heap.push(event{at: n.timerAt, kind: evNodeTick, node: int32(n.index)})
+}
+
+func (n *node) dialed(c *conn, floor int64) {
+	if !n.alive || c != n.conn || c.born != n.process {
+		return
+	}
+	now := nodecore.Time(n.w.now)
+	if floor >= 0 {
+		n.core.Closed(now, c.number, nodecore.Time(floor), &n.out)
+	} else {
+		n.core.Dialed(now, c.number, &n.out)
+	}
+	n.act()
+}
+
+func (n *node) closed(c *conn, floor Time) {
+	if !n.alive || !c.clientOpen || c.born != n.process {
+		return
+	}
+	c.clientOpen = false
+	n.core.Closed(nodecore.Time(n.w.now), c.number, nodecore.Time(floor), &n.out)
+	n.act()
+}
+
+// receive translates a message of the server into the node's event.
+func (n *node) receive(c *conn, m *message) {
+	defer n.w.net.release(m)
+	if !n.alive || !c.clientOpen || c.born != n.process {
+		return
+	}
+	now, s, ref := nodecore.Time(n.w.now), &m.send, nodecore.Ref{Job: m.send.Job, Attempt: m.send.Attempt}
+	switch {
+	case m.refusal != nil:
+		n.core.Refused(now, c.number, *m.refusal, &n.out)
+		n.act()
+		return
+	case s.Kind == core.SendClose:
+		n.closed(c, closeFloor(s.Code))
+		return
+	}
+	switch s.Kind {
+	case core.SendOffer:
+		n.core.Offer(now, c.number, nodecore.Offer{Ref: ref, Runner: s.Spec.Runner, Backend: s.Spec.Backend, Slots: int(s.Spec.Demands.Slots)}, &n.out)
+	case core.SendStart:
+		n.core.Start(now, c.number, ref, &n.out)
+	case core.SendVoid:
+		n.core.Void(now, c.number, ref, &n.out)
+	case core.SendCancel:
+		n.core.Cancel(now, c.number, nodecore.Stop{Ref: ref, Grace: nodecore.Time(s.GraceMs)}, &n.out)
+	case core.SendResultAck:
+		n.core.ResultAck(now, c.number, ref, verdicts[s.Verdict], &n.out)
+	case core.SendHeartbeatAck:
+		n.core.HeartbeatAck(now, c.number, ackOf(s.Ack), &n.out)
+	case core.SendWelcome:
+		n.core.Welcome(now, c.number, nodecore.Welcome{
+			Registration: nodecore.Registration{NodeID: n.id, Epoch: s.Epoch}, Times: nodeTimes, Void: refs(s.Welcome.Void),
+		}, &n.out)
+	}
+	n.act()
+}
+
+var verdicts = [...]string{
+	core.VerdictStored: "stored", core.VerdictDuplicate: "duplicate", core.VerdictFenced: "fenced", core.VerdictCanceled: "canceled",
+}
+
+var nodeTimes = nodecore.Times{
+	Heartbeat: nodecore.Time(coreTimes.Heartbeat), Suspect: nodecore.Time(coreTimes.Suspect), RedialWindow: nodecore.Time(5 * second),
+}
+
+// closeFloor is what a close code asks for before the next dial.
+func closeFloor(code fleet.Code) Time {
+	if code == fleet.CodeForbidden {
+		return hour
+	}
+	return 0
+}
+
+func ackOf(a *core.HeartbeatAck) nodecore.Ack {
+	ack := nodecore.Ack{OK: a.OK, Void: refs(a.Void), Reconnect: -1}
+	for _, c := range a.Cancel {
+		ack.Cancel = append(ack.Cancel, nodecore.Stop{Ref: nodecore.Ref{Job: c.Job, Attempt: c.Attempt}, Grace: nodecore.Time(c.GraceMs)})
+	}
+	return ack
+}
+
+func refs(list []core.Attempt) (out []nodecore.Ref) {
+	for _, a := range list {
+		out = append(out, nodecore.Ref{Job: a.Job, Attempt: a.Attempt})
+	}
+	return out
+}
+
+// act carries out what the node's deciding code wants, in the order of its lists.
+func (n *node) act() {
+	out := &n.out
+	for i := range out.Sends {
+		n.w.net.sendUp(n, &out.Sends[i])
+	}
+	for i := range out.Hangups {
+		n.w.net.hangUp(n, out.Hangups[i].Conn)
+	}
+	for _, ref := range out.Starts {
+		n.start(ref)
+	}
+	for _, s := range out.Stops {
+		n.stop(s)
+	}
+	for _, r := range out.Reports {
+		n.keep(r)
+	}
+	for _, ref := range out.Forgets {
+		n.forget(ref)
+	}
+	for _, f := range out.Frees {
+		n.spool = slices.DeleteFunc(n.spool, func(h handIn) bool { return h.ref == f.Ref })
+	}
+	for _, d := range out.Dials {
+		n.w.net.dial(n, d)
+	}
+	ended := out.Exit
+	out.Reset()
+	if ended {
+		n.endRuns()
+		n.alive = false
+		if n.wanted {
+			n.wake(second)
+		}
+		return
+	}
+	n.schedule()
+}
+
+// start lets an attempt run: so long as its job says, with the end that it says.
+func (n *node) start(ref nodecore.Ref) {
+	n.w.judgeStart(n, ref)
+	j := n.w.jobs[number(ref.Job)]
+	length, result := j.outcomeOn(n, ref.Attempt)
+	n.w.heap.seq++
+	r := run{ref: ref, key: int64(n.w.heap.seq), began: n.w.now, until: Never, result: result}
+	if n.spoils != "hang" {
+		r.until = n.w.now + length
+		n.w.heap.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
+	}
+	n.runs = append(n.runs, r)
+}
+
+// recover lets work end as its job says again, also what hangs.
+func (n *node) recover() {
+	n.spoils = ""
+	for i := range n.runs {
+		if r := &n.runs[i]; r.until == Never {
+			r.until = n.w.now + n.w.jobs[number(r.ref.Job)].length
+			n.w.heap.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
+		}
+	}
+}
+
+// stopTakes is what a process needs to end when it is asked to.
+const stopTakes = Time(20)
+
+func (n *node) stop(s nodecore.Stop) {
+	for i := range n.runs {
+		if r := &n.runs[i]; r.ref == s.Ref && n.w.now+stopTakes < r.until {
+			r.stopped, r.until = true, n.w.now+stopTakes
+			n.w.heap.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
+		}
+	}
+}
+
+// finish ends an attempt's processes, by themselves or because they were stopped.
+func (n *node) finish(key int64) {
+	at := slices.IndexFunc(n.runs, func(r run) bool { return r.key == key && r.until <= n.w.now })
+	if at < 0 || !n.alive {
+		return
+	}
+	r := n.runs[at]
+	n.runs = slices.Delete(n.runs, at, at+1)
+	r.result.RunMs = int64(n.w.now - r.began)
+	n.w.counts.ranMs += r.result.RunMs
+	n.spool = append(n.spool, handIn{ref: r.ref, result: r.result})
+	n.core.Finished(nodecore.Time(n.w.now), r.ref, r.stopped, &n.out)
+	n.act()
+}
+
+// keep writes a result to the disk, as what it is to say.
+func (n *node) keep(r nodecore.Report) {
+	at := slices.IndexFunc(n.spool, func(h handIn) bool { return h.ref == r.Ref })
+	if at < 0 { // never started: it has no result of its own
+		at = len(n.spool)
+		n.spool = append(n.spool, handIn{ref: r.Ref, result: n.resultOf(r.Ref.Attempt, &fleet.Result{Status: fleet.ResultCanceled}, r.Ref)})
+	}
+	h := &n.spool[at]
+	switch r.As {
+	case nodecore.ReportCanceled:
+		h.result = n.resultOf(r.Ref.Attempt, &fleet.Result{Status: fleet.ResultCanceled}, r.Ref)
+	case nodecore.ReportShutdown:
+		h.result = n.resultOf(r.Ref.Attempt, &fleet.Result{Status: fleet.ResultFailed, Cause: fleet.CauseNodeShuttingDown}, r.Ref)
+	}
+	n.w.heap.seq++
+	h.key = int64(n.w.heap.seq)
+	n.w.heap.push(event{at: n.w.now + n.chance.between(1, 5), kind: evStored, node: int32(n.index), n: h.key})
+}
+
+func (n *node) stored(key int64) {
+	at := slices.IndexFunc(n.spool, func(h handIn) bool { return h.key == key })
+	if at < 0 || !n.alive {
+		return
+	}
+	if n.full {
+		n.core.StoreFailed(nodecore.Time(n.w.now), n.spool[at].ref, &n.out)
+	} else {
+		n.spool[at].stored = true
+		n.core.Stored(nodecore.Time(n.w.now), n.spool[at].ref, &n.out)
+	}
+	n.act()
+}
+
+// forget drops what is left of an attempt that nobody wants to hear of.
+func (n *node) forget(ref nodecore.Ref) {
+	n.runs = slices.DeleteFunc(n.runs, func(r run) bool { return r.ref == ref })
+	n.spool = slices.DeleteFunc(n.spool, func(h handIn) bool { return h.ref == ref && !h.stored })
+}

@@ -1,0 +1,246 @@
+package sim
+
+import (
+	"fmt"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+)
+
+// World is one run of a scenario.
+type World struct {
+	sc   *Scenario
+	seed uint64
+	now  Time
+	heap heap
+	hash trace
+
+	events uint64
+	failed *Failure // the first
+
+	srv    server
+	store  *store
+	told   told
+	nodes  []*node
+	named  map[string]*node
+	jobs   []*job // by number; ids carry the number
+	orders []order
+	net    network
+	clock  wall
+
+	chance  struct{ demand, faults, store, order, reads stream }
+	counts  counts
+	script  []Step // the scenario's steps and those that the seed made
+	dropped map[int]bool
+	base    []int64 // of the expectations, at their Since
+	found   []int64
+	undo    []func()
+	oracle  oracle
+	verify  bool
+}
+
+// wall is the backend's wall clock: the virtual time plus what it was set by.
+type wall struct{ offset Time }
+
+// Failure is a rule that did not hold, or an expectation.
+type Failure struct {
+	Rule  string `json:"rule"` // W1 … W12, or expect
+	Event uint64 `json:"event"`
+	At    Time   `json:"atMs"`
+	Text  string `json:"text"`
+}
+
+func (f *Failure) Error() string {
+	return fmt.Sprintf("%s at event %d (%s): %s", f.Rule, f.Event, Span(f.At), f.Text)
+}
+
+// coreTimes are the defaults of a server.
+var coreTimes = core.Config{
+	Heartbeat: 10 * second, Suspect: 25 * second, Lost: 90 * second, OfferTimeout: 5 * second,
+	CancelSlack: 30 * second, DefaultGrace: 10 * second, AvoidFor: 30 * second,
+}
+
+// fullCheckEvery is how many events pass between two looks at everything.
+const fullCheckEvery = 4096
+
+// newWorld builds the scenario's world; the lines of the script in drop are left
+// out.
+func newWorld(sc *Scenario, seed uint64, drop map[int]bool) *World {
+	w := &World{sc: sc, seed: seed, hash: newTrace(), named: map[string]*node{}, dropped: drop, verify: true}
+	w.chance.demand = newStream(seed, "demand", "")
+	w.chance.faults = newStream(seed, "faults", "")
+	w.chance.store = newStream(seed, "store", "")
+	w.chance.order = newStream(seed, "order", "")
+	w.chance.reads = newStream(seed, "reads", "")
+	w.net.init(w)
+	w.store = newStore(w)
+	w.told.init()
+	w.settle()
+	w.srv.begin(w)
+	w.srv.load(0)
+	w.plan()
+	return w
+}
+
+// settle founds pools, apps and nodes in the store.
+func (w *World) settle() {
+	s := w.store
+	s.addPool(fleet.Pool{ID: fleet.PoolDefault, Kind: fleet.KindDefault, State: fleet.PoolActive, Thresholds: fleet.DefaultThresholds()})
+	s.addPool(fleet.Pool{ID: fleet.PoolUnassigned, Kind: fleet.KindUnassigned, State: fleet.PoolActive, Thresholds: fleet.DefaultThresholds()})
+	for _, p := range w.sc.Pools {
+		s.addPool(p.record())
+	}
+	for _, a := range w.sc.Apps {
+		s.addOwner(a.Owner)
+		app := fleet.App{ID: a.ID, Owner: a.Owner}
+		if len(a.Pools) > 0 {
+			app.Bindings = []fleet.Binding{{Pools: a.Pools, AllowFallback: a.Fallback}}
+		}
+		s.apps = append(s.apps, app)
+	}
+	for i := range w.sc.Nodes {
+		group := &w.sc.Nodes[i]
+		s.addOwner(group.Owner)
+		for k := range max(1, group.Count) {
+			w.addNode(group, k)
+		}
+	}
+	for i := range w.sc.Churn {
+		w.beginChurn(&w.sc.Churn[i])
+	}
+}
+
+func (p *Pool) record() fleet.Pool {
+	rec := fleet.Pool{ID: p.ID, Name: p.ID, Kind: fleet.KindNamed, State: p.State, Thresholds: fleet.DefaultThresholds()}
+	if rec.State == "" {
+		rec.State = fleet.PoolActive
+	}
+	if p.QueueWait > 0 {
+		rec.Thresholds.QueueWaitMs = int64(p.QueueWait)
+	}
+	if p.NotReadyPct > 0 {
+		rec.Thresholds.NotReadyPct = p.NotReadyPct
+	}
+	return rec
+}
+
+// plan puts the script, the demand and the timed expectations on the heap.
+func (w *World) plan() {
+	w.script = append(append([]Step(nil), w.sc.Steps...), w.drawFaults()...)
+	for i := range w.script {
+		if !w.dropped[i] {
+			w.heap.push(event{at: Time(w.script[i].T), kind: evStep, n: int64(i)})
+		}
+	}
+	for i := range w.sc.Demand {
+		w.beginDemand(i)
+	}
+	w.base, w.found = make([]int64, len(w.sc.Expect)), make([]int64, len(w.sc.Expect))
+	for i, e := range w.sc.Expect {
+		if e.Since > 0 {
+			w.heap.push(event{at: Time(e.Since), kind: evCheck, n: int64(i)})
+		}
+		if e.At > 0 {
+			w.heap.push(event{at: Time(e.At), kind: evCheck, n: int64(i), node: 1})
+		}
+	}
+}
+
+// run lets everything happen until the scenario's end or the first failure.
+func (w *World) run() {
+	end := Time(w.sc.Duration)
+	for w.failed == nil {
+		at := w.heap.first()
+		if due := w.srv.due(); due < at {
+			if due > end {
+				break
+			}
+			w.now = max(w.now, due)
+			w.begun(evServer, -1, 0)
+			w.srv.tick()
+			continue
+		}
+		if at > end {
+			break
+		}
+		e := w.heap.pop()
+		w.now = e.at
+		w.happen(&e)
+	}
+	if w.failed == nil {
+		w.now = end
+		w.checkAll()
+		w.checkExpectations()
+	}
+}
+
+// begun counts an event and adds it to the trace.
+func (w *World) begun(kind eventKind, node int32, n int64) {
+	w.events++
+	w.hash.word(uint64(w.now)<<8 | uint64(kind))
+	w.hash.word(uint64(uint32(node)) | uint64(n)<<32)
+	if w.verify && w.events%fullCheckEvery == 0 {
+		w.checkAll()
+		w.readQuietly()
+	}
+}
+
+// happen hands an event to whom it concerns.
+func (w *World) happen(e *event) {
+	switch e.kind {
+	case evNodeTick:
+		w.nodes[e.node].timer(e)
+		return
+	case evUp:
+		w.begun(e.kind, e.node, int64(e.msg.kind))
+		w.srv.arrive(e.conn, e.msg)
+		return
+	case evDown:
+		w.begun(e.kind, e.node, int64(e.msg.send.Kind))
+		w.nodes[e.node].receive(e.conn, e.msg)
+		return
+	}
+	w.begun(e.kind, e.node, e.n)
+	switch e.kind {
+	case evDialed:
+		w.nodes[e.node].dialed(e.conn, e.n)
+	case evClientGone:
+		w.nodes[e.node].closed(e.conn, Time(e.n))
+	case evServerGone:
+		w.srv.gone(e.conn)
+	case evFinish:
+		w.nodes[e.node].finish(e.n)
+	case evStored:
+		w.nodes[e.node].stored(e.n)
+	case evBoot:
+		w.nodes[e.node].boot(e.n)
+	case evCommitted:
+		w.srv.committed(e.n)
+	case evLoaded:
+		w.srv.loaded(e.n)
+	case evPing:
+		w.net.pinged(e.conn, e.n)
+	case evDemand:
+		w.demand(int(e.n))
+	case evSubmit:
+		w.submit(int(e.n))
+	case evStep:
+		w.step(&w.script[e.n])
+	case evCheck:
+		w.checkPoint(int(e.n), e.node == 1)
+	case evRecalled, evTold, evUndo, evServer, evChurn:
+		e.do()
+	}
+}
+
+// fail notes the first rule that did not hold.
+func (w *World) fail(rule, format string, args ...any) {
+	if w.failed == nil {
+		w.failed = &Failure{Rule: rule, Event: w.events, At: w.now, Text: fmt.Sprintf(format, args...)}
+	}
+}
+
+// after lets something happen later.
+func (w *World) after(span Time, kind eventKind, do func()) {
+	w.heap.push(event{at: w.now + span, kind: kind, node: -1, do: do})
+}
