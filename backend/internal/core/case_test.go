@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"testing"
 
 	"rockpool/backend/internal/core/fleet"
@@ -17,7 +18,7 @@ func script(t *testing.T, nodes ...fleet.NodeRecord) *world {
 	}
 	w.store.apps = []fleet.App{{ID: "a1", Owner: 1}, {ID: "a2", Owner: 2}, {ID: "a0"}}
 	for _, rec := range nodes {
-		rec.Role, rec.Version, rec.Runners = "worker", 1, []string{"noop"}
+		rec.Role, rec.Version, rec.Runners = cmp.Or(rec.Role, "worker"), 1, []string{"noop"}
 		w.store.nodes[rec.ID] = &modelNode{rec: rec}
 		w.agents = append(w.agents, &agent{id: rec.ID, slots: rec.Capacity.Slots})
 	}

@@ -14,16 +14,17 @@ import (
 
 // agent is a node's process as far as the core can see it.
 type agent struct {
-	id    string
-	slots int64
-	boot  int
-	epoch int64
-	open  bool
-	ready bool // had its welcome
-	mail  []Send
-	work  []task
-	spool []handIn
-	begun map[Attempt]bool // started ever, over all boots
+	id      string
+	slots   int64
+	backend string
+	boot    int
+	epoch   int64
+	open    bool
+	ready   bool // had its welcome
+	mail    []Send
+	work    []task
+	spool   []handIn
+	begun   map[Attempt]bool // started ever, over all boots
 }
 
 type task struct {
@@ -41,7 +42,7 @@ func (w *world) connect(a *agent) {
 		return
 	}
 	hello := HelloEvent{Node: a.id, Report: &fleet.NodeReport{
-		BootID: fmt.Sprint(a.boot), Capacity: fleet.Vector{Slots: a.slots}, Runners: []string{"noop"},
+		BootID: fmt.Sprint(a.boot), Capacity: fleet.Vector{Slots: a.slots}, Runners: []string{"noop"}, Backend: a.backend,
 	}, Running: a.running(), Spooled: int64(len(a.spool))}
 	epoch := w.d.Hello(w.now, hello, w.pending)
 	if epoch != 0 {
@@ -369,8 +370,11 @@ func (w *world) submitAny() {
 		spec.WhenExhausted = fleet.WhenExhaustedFail
 	}
 	spec.Role = worldRoles[w.pick("role", len(worldRoles))]
-	if w.pick("canary", 8) == 0 {
+	switch w.pick("special", 16) {
+	case 14:
 		spec.Pool = "canary"
+	case 15:
+		spec.Backend = "cuda"
 	}
 	key := ""
 	if w.pick("key", 4) == 0 {
@@ -457,7 +461,7 @@ func (w *world) heal() {
 		w.after()
 	}
 	for _, spec := range w.jobs {
-		if spec.Pool != "" { // nobody promises it a node
+		if spec.Pool != "" || spec.Backend != "" { // nobody promises it a node
 			w.d.Cancel(w.now, spec.ID, "u:1", 1000, w.pending)
 			w.after()
 		}

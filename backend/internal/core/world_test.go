@@ -33,6 +33,7 @@ type world struct {
 	record   bool
 	calm     bool // faults are over
 	checks   int  // of alarms, so far
+	judged   map[Attempt]bool
 }
 
 var testConfig = Config{
@@ -43,7 +44,7 @@ var testConfig = Config{
 func newWorld(pick func(string, int) int, fail func(string, ...any)) *world {
 	w := &world{
 		d: New(testConfig), now: 1000, pick: pick, fail: fail, pending: &Effects{},
-		store: newModelStore(fail), acks: map[ids.JobID]int{},
+		store: newModelStore(fail), acks: map[ids.JobID]int{}, judged: map[Attempt]bool{},
 	}
 	return w
 }
@@ -73,7 +74,7 @@ func (w *world) found(nodes int) {
 			Capacity: fleet.Vector{Slots: int64(1 + i%3)}, Runners: []string{"noop"},
 		}
 		s.nodes[rec.ID] = &modelNode{rec: rec}
-		w.agents = append(w.agents, &agent{id: rec.ID, slots: rec.Capacity.Slots})
+		w.agents = append(w.agents, &agent{id: rec.ID, slots: rec.Capacity.Slots, backend: []string{"cpu", "cuda"}[i%2]})
 	}
 	w.d.Load(w.now, s.snapshot())
 	w.after()
@@ -271,6 +272,7 @@ func (w *world) check() {
 	}
 	w.checkEntries(w.pending)
 	w.checkAlarms()
+	w.checkIsolation(w.pending)
 }
 
 // checkHolds: none outlives its time, and past a drain's deadline nothing runs
