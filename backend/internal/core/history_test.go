@@ -573,17 +573,16 @@ func TestHistory_LongSeeds(t *testing.T) {
 	if testing.Short() {
 		seeds = 10
 	}
-	autos, drained := 0, 0
+	autos := 0
 	for seed := range seeds {
 		w := seeded(t, seed, 1500, false)
 		if len(w.store.order) < 50 {
 			t.Fatalf("seed %d: only %d jobs", seed, len(w.store.order))
 		}
 		autos += w.store.autos
-		drained += w.store.drained()
 	}
-	if autos == 0 || drained == 0 {
-		t.Fatalf("the histories show too little: %d automatic holds, %d drained attempts", autos, drained)
+	if autos == 0 {
+		t.Fatal("the histories show too little: no automatic hold")
 	}
 }
 
