@@ -19,6 +19,9 @@ func (w *world) checkIsolation(e *Effects) {
 	for _, r := range e.Reservations {
 		j := w.d.jobs[r.Job]
 		at := Attempt{Job: r.Job, Attempt: j.row.Attempt}
+		if r.Adopt && !w.judged[at] {
+			w.fail("%s adopts an attempt that was never assigned: %+v", r.Node, r)
+		}
 		if r.Release || r.Adopt || w.judged[at] || j.row.State != fleet.JobOffered {
 			continue
 		}

@@ -157,3 +157,18 @@ func plainScan(many int) func() {
 		nodes[best].free++
 	}
 }
+
+// The index stays far ahead of the scan: both are measured in the same minute.
+func TestDecide_IsFarAheadOfTheScan(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures")
+	}
+	for many, times := range map[int]float64{10_000: 100, 100_000: 800} {
+		decide, scan := deciding(many), plainScan(many)
+		ours, theirs := inTurns(func() float64 { return cpuOf(decide, 20_000) }, func() float64 { return cpuOf(scan, 1_000_000/many) })
+		if theirs < times*ours {
+			t.Errorf("%d nodes: %.0f ns beside %.0f ns of a scan: %.0f times, want %.0f", many, ours, theirs, theirs/ours, times)
+		}
+		t.Logf("%d nodes: %.0f ns of CPU a decision, %.0f times the scan", many, ours, theirs/ours)
+	}
+}
