@@ -27,6 +27,8 @@ const (
 	TopicJob   = "job/"
 	// TopicAlarms has those that last; history pages over REST.
 	TopicAlarms = "alarms"
+	// TopicPlacements has those that last; history pages over REST.
+	TopicPlacements = "placements"
 )
 
 // States of a filter beside those of the lease: with a hold, with one of that kind.
@@ -87,30 +89,32 @@ type WelcomeConsole struct {
 // Snapshot is one part of all rows of a topic as they were at Rev. Deltas follow
 // the last part.
 type Snapshot struct {
-	Topic  string     `msgpack:"topic"`
-	Rev    int64      `msgpack:"rev"`
-	Part   int64      `msgpack:"part"`
-	Last   bool       `msgpack:"last"`
-	Fleet  []FleetRow `msgpack:"fleet,omitempty"`
-	Pools  []PoolRow  `msgpack:"pools,omitempty"`
-	Nodes  []NodeRow  `msgpack:"nodes,omitempty"`
-	Jobs   []JobRow   `msgpack:"jobs,omitempty"`
-	Alarms []AlarmRow `msgpack:"alarms,omitempty"`
+	Topic      string         `msgpack:"topic"`
+	Rev        int64          `msgpack:"rev"`
+	Part       int64          `msgpack:"part"`
+	Last       bool           `msgpack:"last"`
+	Fleet      []FleetRow     `msgpack:"fleet,omitempty"`
+	Pools      []PoolRow      `msgpack:"pools,omitempty"`
+	Nodes      []NodeRow      `msgpack:"nodes,omitempty"`
+	Jobs       []JobRow       `msgpack:"jobs,omitempty"`
+	Alarms     []AlarmRow     `msgpack:"alarms,omitempty"`
+	Placements []PlacementRow `msgpack:"placements,omitempty"`
 }
 
 // Delta leads from the rows at Prev to those at Rev: whole rows that are new or
 // changed, and the ids of those that are gone. A console that does not hold Prev
 // subscribes anew.
 type Delta struct {
-	Topic   string     `msgpack:"topic"`
-	Prev    int64      `msgpack:"prev"`
-	Rev     int64      `msgpack:"rev"`
-	Fleet   []FleetRow `msgpack:"fleet,omitempty"`
-	Pools   []PoolRow  `msgpack:"pools,omitempty"`
-	Nodes   []NodeRow  `msgpack:"nodes,omitempty"`
-	Jobs    []JobRow   `msgpack:"jobs,omitempty"`
-	Alarms  []AlarmRow `msgpack:"alarms,omitempty"`
-	Deletes []string   `msgpack:"deletes,omitempty"`
+	Topic      string         `msgpack:"topic"`
+	Prev       int64          `msgpack:"prev"`
+	Rev        int64          `msgpack:"rev"`
+	Fleet      []FleetRow     `msgpack:"fleet,omitempty"`
+	Pools      []PoolRow      `msgpack:"pools,omitempty"`
+	Nodes      []NodeRow      `msgpack:"nodes,omitempty"`
+	Jobs       []JobRow       `msgpack:"jobs,omitempty"`
+	Alarms     []AlarmRow     `msgpack:"alarms,omitempty"`
+	Placements []PlacementRow `msgpack:"placements,omitempty"`
+	Deletes    []string       `msgpack:"deletes,omitempty"`
 }
 
 // NodeCounts are nodes by lease state. Held ones (quarantined, draining, cordoned
@@ -263,7 +267,25 @@ type JobRow struct {
 	CreatedAt int64  `msgpack:"created_at"`
 	StartedAt int64  `msgpack:"started_at"`
 	EndedAt   int64  `msgpack:"ended_at"`
+	NotBefore int64  `msgpack:"not_before"` // 0: it may run at once
 	Waits     string `msgpack:"waits,omitempty"`
+}
+
+// PlacementRow is one placement that lasts. Nodes are by rank; Left is how long
+// until it expires unless it is renewed.
+type PlacementRow struct {
+	ID        string   `msgpack:"id"`
+	App       string   `msgpack:"app"`
+	Role      string   `msgpack:"role"`
+	Key       string   `msgpack:"key"`
+	Purpose   string   `msgpack:"purpose"`
+	State     string   `msgpack:"state"`
+	Nodes     []string `msgpack:"nodes"`
+	Pools     []string `msgpack:"pools"` // of the nodes as they were placed
+	Slots     int64    `msgpack:"slots"` // of each node
+	Fallback  bool     `msgpack:"fallback"`
+	CreatedAt int64    `msgpack:"created_at"`
+	Left      int64    `msgpack:"left_ms"`
 }
 
 // Type names the message that the struct is the body of.

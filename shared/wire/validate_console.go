@@ -34,7 +34,7 @@ func (c *checker) topic(topic string) {
 		}
 		return
 	}
-	oneOf(c, "topic", topic, TopicFleet, TopicPools, TopicNodes, TopicJobs, TopicAlarms, TopicNode+"<id>", TopicJob+"<id>")
+	oneOf(c, "topic", topic, TopicFleet, TopicPools, TopicNodes, TopicJobs, TopicAlarms, TopicPlacements, TopicNode+"<id>", TopicJob+"<id>")
 }
 
 // Validate cleans and checks; see Hello.Validate.

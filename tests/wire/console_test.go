@@ -24,11 +24,15 @@ func consoleGoldens() []golden {
 	job := wire.JobRow{
 		ID: job1, App: "cam", Runner: "vmaf", State: "queued", Reason: "pool_exhausted", Detail: "none of 14 nodes", Pool: "pool-7",
 		Node: "edge-1", Attempt: 2, Percent: 40, Fallback: true, Priority: 5,
-		CreatedAt: 1796000000000, StartedAt: 1796000001000, EndedAt: 1796000009000, Waits: "pool-7: 9 draining",
+		CreatedAt: 1796000000000, StartedAt: 1796000001000, EndedAt: 1796000009000, NotBefore: 1796000005000, Waits: "pool-7: 9 draining",
 	}
 	alarm := wire.AlarmRow{
 		ID: "1048577", Kind: "pool_exhausted", Severity: "critical", Role: "edge", Pool: "pool-7", App: "cam-7", Node: "edge-1", Count: 37,
 		Age: 252000, Last: 1200, Waiting: 37, Detail: "0 of 14 nodes can take it: 9 draining, 3 without a free slot", AckedBy: "admin", SilencedFor: 3600000,
+	}
+	placement := wire.PlacementRow{
+		ID: job1, App: "cam-7", Role: "origin", Key: "stream-42", Purpose: "publish", State: "draining", Nodes: []string{"edge-1", "edge-2"},
+		Pools: []string{"pool-7", "pool-7"}, Slots: 1, Fallback: true, CreatedAt: 1796000000000, Left: 240000,
 	}
 	return []golden{
 		one("subscribe", wire.Subscribe{Topic: wire.TopicNodes, Filter: wire.Filter{Pool: "pool-7", State: "suspect"}}),
@@ -45,6 +49,8 @@ func consoleGoldens() []golden {
 		one("snapshot_nodes", wire.Snapshot{Topic: wire.TopicNodes, Rev: 9, Part: 1, Last: true, Nodes: []wire.NodeRow{node, {ID: "edge-2"}}}),
 		one("snapshot_jobs", wire.Snapshot{Topic: wire.TopicJobs, Rev: 9, Last: true, Jobs: []wire.JobRow{job}}),
 		one("snapshot_alarms", wire.Snapshot{Topic: wire.TopicAlarms, Rev: 9, Last: true, Alarms: []wire.AlarmRow{alarm}}),
+		one("snapshot_placements", wire.Snapshot{Topic: wire.TopicPlacements, Rev: 9, Last: true, Placements: []wire.PlacementRow{placement}}),
+		one("delta_placements", wire.Delta{Topic: wire.TopicPlacements, Prev: 9, Rev: 10, Placements: []wire.PlacementRow{placement}}),
 		one("snapshot_empty", wire.Snapshot{Topic: wire.TopicJobs, Last: true}),
 		one("delta_fleet", wire.Delta{Topic: wire.TopicFleet, Prev: 1, Rev: 2, Fleet: []wire.FleetRow{fleet}}),
 		one("delta_pools", wire.Delta{Topic: wire.TopicPools, Prev: 1, Rev: 2, Pools: []wire.PoolRow{pool}}),

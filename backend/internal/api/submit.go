@@ -1,9 +1,7 @@
 package api
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +38,7 @@ const (
 // bad_request, and unprocessable for a backend that nothing can have.
 func specOf(in *rest.JobRequest) (*fleet.JobSpec, error) {
 	return checkedSpec(in,
-		checkUnbuilt, checkNames, checkRunner, checkPool, checkNumbers, checkPolicies, fillDemands, fillParams, fillInputs, fillLabels, checkPayload)
+		fillTimes, checkNames, checkRunner, checkPool, checkNumbers, checkPolicies, fillDemands, fillParams, fillInputs, fillLabels, checkPayload)
 }
 
 // specCheck checks a part of a request, and fills it into the spec.
@@ -69,15 +67,24 @@ func deref[T any](p *T, otherwise T) T {
 	return *p
 }
 
-// checkUnbuilt refuses what this release knows only as null.
-func checkUnbuilt(in *rest.JobRequest, _ *fleet.JobSpec) error {
-	for _, key := range []struct {
-		name  string
-		value json.RawMessage
-	}{{"queueTimeout", in.QueueTimeout}, {"notBefore", in.NotBefore}} {
-		if len(key.value) > 0 && !bytes.Equal(key.value, []byte("null")) {
-			return badRequest("unknown key %q: this release takes it as null only", key.name)
-		}
+// maxAway is how far in the future a job's not-before may lie.
+const maxAway = 30 * 24 * time.Hour
+
+// fillTimes reads what bounds the waiting. A time that has passed asks for nothing.
+func fillTimes(in *rest.JobRequest, spec *fleet.JobSpec) error {
+	limit, pause := time.Duration(deref(in.QueueTimeout, 0)), time.Duration(deref(in.RetryBackoff, 0))
+	switch {
+	case in.QueueTimeout != nil && (limit < time.Millisecond || limit > maxAway):
+		return badRequest("queueTimeout must be 1ms to %s", rest.Duration(maxAway))
+	case pause < 0 || pause > fleet.MaxBackoffMs*time.Millisecond:
+		return badRequest("retryBackoff must be 0s to %s", rest.Duration(fleet.MaxBackoffMs*time.Millisecond))
+	}
+	spec.QueueTimeoutMs, spec.RetryBackoffMs, spec.AvoidFailedNode = limit.Milliseconds(), pause.Milliseconds(), in.AvoidFailedNode
+	if in.RetryBackoff != nil && spec.RetryBackoffMs == 0 {
+		spec.RetryBackoffMs = fleet.NoBackoff
+	}
+	if in.NotBefore != nil {
+		spec.NotBeforeMs = in.NotBefore.UnixMilli()
 	}
 	return nil
 }
@@ -142,8 +149,8 @@ func checkNumbers(in *rest.JobRequest, spec *fleet.JobSpec) error {
 }
 
 func checkPolicies(_ *rest.JobRequest, spec *fleet.JobSpec) error {
-	if spec.OnNodeLost != fleet.OnLostRequeue && spec.OnNodeLost != fleet.OnLostFail {
-		return badRequest("onNodeLost must be requeue or fail")
+	if spec.OnNodeLost != fleet.OnLostRequeue && spec.OnNodeLost != fleet.OnLostFail && spec.OnNodeLost != fleet.OnLostHold {
+		return badRequest("onNodeLost must be requeue, fail or hold")
 	}
 	if spec.WhenExhausted != fleet.WhenExhaustedWait && spec.WhenExhausted != fleet.WhenExhaustedFail {
 		return badRequest("whenExhausted must be wait or fail")

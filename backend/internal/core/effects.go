@@ -27,6 +27,7 @@ type Effects struct {
 	Reservations []Reservation
 	Fallbacks    []FallbackRecord
 	Sessions     []SessionWrite
+	Placements   []PlacementWrite
 	Holds        []HoldWrite
 	Alarms       []AlarmWrite
 	Audits       []AuditNote
@@ -49,20 +50,21 @@ func (e *Effects) Reset() {
 	clear(e.Reservations)
 	clear(e.Fallbacks)
 	clear(e.Sessions)
+	clear(e.Placements)
 	clear(e.Holds)
 	clear(e.Alarms)
 	clear(e.Audits)
 	clear(e.Sends)
 	*e = Effects{
 		Inserts: e.Inserts[:0], Updates: e.Updates[:0], Attempts: e.Attempts[:0], Reservations: e.Reservations[:0],
-		Fallbacks: e.Fallbacks[:0], Sessions: e.Sessions[:0], Holds: e.Holds[:0], Alarms: e.Alarms[:0], Audits: e.Audits[:0],
+		Fallbacks: e.Fallbacks[:0], Sessions: e.Sessions[:0], Placements: e.Placements[:0], Holds: e.Holds[:0], Alarms: e.Alarms[:0], Audits: e.Audits[:0],
 		Sends: e.Sends[:0], Recalls: e.Recalls[:0], acks: e.acks[:0],
 	}
 }
 
 // Durable reports whether there is anything to commit.
 func (e *Effects) Durable() bool {
-	return len(e.Inserts)+len(e.Updates)+len(e.Attempts)+len(e.Reservations)+len(e.Fallbacks)+len(e.Sessions)+
+	return len(e.Inserts)+len(e.Updates)+len(e.Attempts)+len(e.Reservations)+len(e.Fallbacks)+len(e.Sessions)+len(e.Placements)+
 		len(e.Holds)+len(e.Alarms)+len(e.Audits) > 0
 }
 
@@ -83,6 +85,8 @@ type JobRow struct {
 	StartedAt  fleet.Time // of the current attempt; 0: not started. Durable only with the end
 	EndedAt    fleet.Time // 0: not ended
 	CancelBy   string     // who asked for the cancel
+	NotBefore  fleet.Time // it is not offered before: asked for, or a pause after an attempt; 0: at once
+	Waits      fleet.WaitLedger
 }
 
 // JobInsert is a new job; offered at once when a node was free.
@@ -104,6 +108,29 @@ type JobUpdate struct {
 	FromAttempt int32
 	Row         JobRow
 	Result      *fleet.Result // with a terminal state that a node's result caused
+}
+
+// PlacementRow is the part of a placement's row that changes, always written whole.
+type PlacementRow struct {
+	State     fleet.PlacementState
+	Nodes     []fleet.PlacedOn // by rank; never changes once stored
+	Fallback  bool
+	Decision  *fleet.Decision // of the first node
+	CreatedAt fleet.Time
+	ExpiresAt fleet.Time
+	EndedAt   fleet.Time // 0: it lasts
+}
+
+// PlacementWrite is a new placement, or the newer state of one. Its reservations
+// stand in Reservations under its id, one for each node; a node that the database
+// does not grant refuses the whole of it (RefusedAssignment).
+type PlacementWrite struct {
+	Spec *fleet.PlacementSpec
+	Row  PlacementRow
+	New  bool
+	// IdempotencyKey and RequestDigest are as in JobInsert, of a new one.
+	IdempotencyKey string
+	RequestDigest  [32]byte
 }
 
 // AttemptRow keeps a superseded attempt with its decision.
@@ -136,7 +163,7 @@ type Reservation struct {
 	Adopt bool
 }
 
-// FallbackRecord says that work ran in default although it resolved elsewhere;
+// FallbackRecord says that work (a job's attempt, or with Attempt 0 a placement) ran in default although it resolved elsewhere;
 // it stands in the same transaction as its assignment.
 type FallbackRecord struct {
 	Job     ids.JobID
@@ -304,12 +331,20 @@ type OpenJob struct {
 	SubmittedAt fleet.Time
 }
 
+// OpenPlacement is a placement that lasts, as read back from the database.
+type OpenPlacement struct {
+	Spec *fleet.PlacementSpec
+	Row  PlacementRow
+}
+
 // Snapshot is everything that the core needs to begin or to begin again.
 type Snapshot struct {
-	Epoch  int64 // of the shard
-	Pools  []fleet.Pool
-	Apps   []fleet.App
-	Nodes  []fleet.NodeRecord
-	Jobs   []OpenJob     // by id
-	Alarms []fleet.Alarm // that last, and ended ones that are still silenced
+	Epoch int64 // of the shard
+	Pools []fleet.Pool
+	Apps  []fleet.App
+	Nodes []fleet.NodeRecord
+	Jobs  []OpenJob // by id
+	// Placements that last, by id.
+	Placements []OpenPlacement
+	Alarms     []fleet.Alarm // that last, and ended ones that are still silenced
 }

@@ -19,6 +19,14 @@ type JobView struct {
 	Percent   int32
 	StartedAt fleet.Time      // of the current attempt; 0: not started
 	Decision  *fleet.Decision // of a waiting job: as it would be decided now
+	NotBefore fleet.Time      // 0: it may run at once
+	Waits     fleet.WaitLedger
+}
+
+// PlacementView is a placement that lasts, as it is now.
+type PlacementView struct {
+	Spec *fleet.PlacementSpec
+	Row  PlacementRow
 }
 
 // NodeView is a node as it is now.

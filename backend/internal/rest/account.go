@@ -75,8 +75,24 @@ type SetupDone struct {
 type App struct {
 	ID        string  `json:"id"`
 	Owner     *string `json:"owner"` // user id; null: none
+	Share     Share   `json:"share"`
 	CreatedAt Time    `json:"createdAt"`
-	Version   int64   `json:"version"`
+	Version   int64   `json:"version"` // ETag, If-Match
+}
+
+// Share is what an app may have: its weight against others that wait for the same
+// pool, and bounds; a bound of 0 is none.
+type Share struct {
+	Weight        int32 `json:"weight"`        // 100 of 1 to 1000
+	MaxOpenJobs   int64 `json:"maxOpenJobs"`   // a submit past it is refused
+	MaxPlacements int64 `json:"maxPlacements"` // a placement past it is refused
+	MaxSlots      int64 `json:"maxSlots"`      // of jobs and placements together: jobs wait, placements are refused
+}
+
+// ShareRequest is the body of PUT /v1/admin/apps/{id}/share.
+type ShareRequest struct {
+	Share
+	Reason string `json:"reason,omitempty"`
 }
 
 // AppRequest is the body of POST /v1/admin/apps.

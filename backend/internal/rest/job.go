@@ -15,16 +15,58 @@ type JobRequest struct {
 	Region        *string           `json:"region,omitempty"`        // any
 	Priority      *int32            `json:"priority,omitempty"`      // 50 of 0 to 100, high first
 	MaxAttempts   *int32            `json:"maxAttempts,omitempty"`   // 3 of 1 to 100
-	OnNodeLost    string            `json:"onNodeLost,omitempty"`    // requeue, fail
+	OnNodeLost    string            `json:"onNodeLost,omitempty"`    // requeue, fail, hold
 	WhenExhausted string            `json:"whenExhausted,omitempty"` // wait, fail
 	RunTimeout    *Duration         `json:"runTimeout,omitempty"`    // none
 	Labels        []Pair            `json:"labels,omitempty"`
 	// Pool makes it a canary job: superadmins send one to a named pool.
 	Pool string `json:"pool,omitempty"`
+	// QueueTimeout is the longest that it may wait in all; NotBefore, at most 30 days
+	// away, the time before which it does not run. Both: none.
+	QueueTimeout    *Duration `json:"queueTimeout,omitempty"`
+	NotBefore       *Time     `json:"notBefore,omitempty"`
+	RetryBackoff    *Duration `json:"retryBackoff,omitempty"` // 1s of 0s to 5m; doubles with each attempt, up to 5m
+	AvoidFailedNode bool      `json:"avoidFailedNode,omitempty"`
+}
 
-	// Known names that this release takes only as null.
-	QueueTimeout json.RawMessage `json:"queueTimeout,omitempty"`
-	NotBefore    json.RawMessage `json:"notBefore,omitempty"`
+// Waits is the time that a job waited so far, split by what it waited for, in
+// milliseconds.
+type Waits struct {
+	Pool     int64 `json:"pool"`     // no node could take it
+	Fairness int64 `json:"fairness"` // one could, other work was first
+	Backoff  int64 `json:"backoff"`  // not-before, or the pause after an attempt
+	Quota    int64 `json:"quota"`    // its app had all that it may have
+	Hold     int64 `json:"hold"`     // a person had to resolve it
+	Offer    int64 `json:"offer"`    // from the assignment to the node's yes
+}
+
+// ResolveRequest is the body of POST /v1/jobs/{id}/resolve, of a job that waits for
+// a person.
+type ResolveRequest struct {
+	Action string `json:"action"` // requeue, fail
+}
+
+// CancelSelection is the body of POST /v1/jobs/cancel: the jobs with these ids (at
+// most 1,000), or with ?dryRun those that the filter selects, as the list to send.
+type CancelSelection struct {
+	IDs   []string  `json:"ids,omitempty"`
+	App   string    `json:"app,omitempty"`
+	State string    `json:"state,omitempty"`
+	Label *Pair     `json:"label,omitempty"`
+	Grace *Duration `json:"grace,omitempty"`
+}
+
+// CancelSelected answers for each job.
+type CancelSelected struct {
+	Applied bool           `json:"applied"` // false: a dry run
+	Items   []CanceledItem `json:"items"`
+}
+
+// CanceledItem is one job of a selection: its state afterwards, or the problem's code.
+type CanceledItem struct {
+	ID    string `json:"id"`
+	State string `json:"state,omitempty"`
+	Code  string `json:"code,omitempty"`
 }
 
 // Demands is what a job reserves on its node.
@@ -73,6 +115,9 @@ type Job struct {
 	Fallback   bool              `json:"fallback"`
 	Percent    *int32            `json:"percent,omitempty"` // while it runs
 	QueuedMs   *int64            `json:"queuedMs,omitempty"`
+	Waits      *Waits            `json:"waits,omitempty"`
+	NotBefore  *Time             `json:"notBefore,omitempty"` // while it waits for that
+	RetryOf    string            `json:"retryOf,omitempty"`
 	CreatedAt  Time              `json:"createdAt"`
 	AssignedAt *Time             `json:"assignedAt,omitempty"`
 	StartedAt  *Time             `json:"startedAt,omitempty"`

@@ -70,8 +70,22 @@ export interface SetupDone {
 export interface App {
   id: string;
   owner: string | null; // user id; null: none
+  share: Share;
   createdAt: string;
-  version: number;
+  version: number; // ETag, If-Match
+}
+
+/** Share is what an app may have: its weight against others that wait for the same pool, and bounds; a bound of 0 is none. */
+export interface Share {
+  weight: number; // 100 of 1 to 1000
+  maxOpenJobs: number; // a submit past it is refused
+  maxPlacements: number; // a placement past it is refused
+  maxSlots: number; // of jobs and placements together: jobs wait, placements are refused
+}
+
+/** ShareRequest is the body of PUT /v1/admin/apps/{id}/share. */
+export interface ShareRequest extends Share {
+  reason?: string;
 }
 
 /** AppRequest is the body of POST /v1/admin/apps. */
@@ -483,13 +497,52 @@ export interface JobRequest {
   region?: string; // any
   priority?: number; // 50 of 0 to 100, high first
   maxAttempts?: number; // 3 of 1 to 100
-  onNodeLost?: string; // requeue, fail
+  onNodeLost?: string; // requeue, fail, hold
   whenExhausted?: string; // wait, fail
   runTimeout?: string; // none
   labels?: [string, string][];
   pool?: string;
-  queueTimeout?: unknown;
-  notBefore?: unknown;
+  queueTimeout?: string;
+  notBefore?: string;
+  retryBackoff?: string; // 1s of 0s to 5m; doubles with each attempt, up to 5m
+  avoidFailedNode?: boolean;
+}
+
+/** Waits is the time that a job waited so far, split by what it waited for, in milliseconds. */
+export interface Waits {
+  pool: number; // no node could take it
+  fairness: number; // one could, other work was first
+  backoff: number; // not-before, or the pause after an attempt
+  quota: number; // its app had all that it may have
+  hold: number; // a person had to resolve it
+  offer: number; // from the assignment to the node's yes
+}
+
+/** ResolveRequest is the body of POST /v1/jobs/{id}/resolve, of a job that waits for a person. */
+export interface ResolveRequest {
+  action: string; // requeue, fail
+}
+
+/** CancelSelection is the body of POST /v1/jobs/cancel: the jobs with these ids (at most 1,000), or with ?dryRun those that the filter selects, as the list to send. */
+export interface CancelSelection {
+  ids?: string[];
+  app?: string;
+  state?: string;
+  label?: [string, string];
+  grace?: string;
+}
+
+/** CancelSelected answers for each job. */
+export interface CancelSelected {
+  applied: boolean; // false: a dry run
+  items: CanceledItem[];
+}
+
+/** CanceledItem is one job of a selection: its state afterwards, or the problem's code. */
+export interface CanceledItem {
+  id: string;
+  state?: string;
+  code?: string;
 }
 
 /** Demands is what a job reserves on its node. */
@@ -537,6 +590,9 @@ export interface Job {
   fallback: boolean;
   percent?: number; // while it runs
   queuedMs?: number;
+  waits?: Waits;
+  notBefore?: string; // while it waits for that
+  retryOf?: string;
   createdAt: string;
   assignedAt?: string;
   startedAt?: string;
@@ -626,6 +682,50 @@ export interface JobLog {
   tail: string; // what follows the gap, or empty
   bytes: number;
   truncated: boolean; // bytes between head and tail are not kept
+}
+
+/** PlacementRequest is the body of POST /v1/placements: the same app, role and key give the same placement while it lasts. */
+export interface PlacementRequest {
+  app: string;
+  role: string;
+  key?: string; // 1 to 200 visible characters
+  purpose?: string; // one line, for people
+  slots?: number; // 0 of 0 to 64, of each node
+  memoryMib?: number; // 0
+  count?: number; // 1 of 1 to 16 distinct nodes, all or none
+  ttl?: string; // 5m of 10s to 24h
+  backend?: string; // any
+  region?: string; // any
+}
+
+/** Placement reserves nodes for an outside client. */
+export interface Placement {
+  id: string;
+  app: string;
+  role: string;
+  key?: string;
+  purpose?: string;
+  state: string; // active, draining, released, expired, lost
+  slots: number;
+  fallback: boolean;
+  createdAt: string;
+  expiresAt: string;
+  endedAt?: string;
+  nodes: PlacementNode[];
+  decision?: Decision; // in the detail alone
+}
+
+/** PlacementNode is where the client goes: the endpoints as the node registered them. */
+export interface PlacementNode {
+  id: string;
+  pool: string; // as it was placed
+  lease: string;
+  endpoints: Record<string, string>;
+}
+
+/** RenewRequest is the optional body of POST /v1/placements/{id}/renew. */
+export interface RenewRequest {
+  ttl?: string; // the one that it has
 }
 
 /** Problem is RFC 9457's document with Rockpool's members: code for machines, reasons for a refusal by pools, items for a batch. */

@@ -306,6 +306,7 @@ export interface JobRow {
   created_at: number;
   started_at: number;
   ended_at: number;
+  not_before: number; // 0: it may run at once
   waits: string;
 }
 export const jobRowShape: Shape<JobRow> = fields<JobRow>({
@@ -324,6 +325,7 @@ export const jobRowShape: Shape<JobRow> = fields<JobRow>({
   created_at: int,
   started_at: int,
   ended_at: int,
+  not_before: int,
   waits: str,
 });
 
@@ -361,6 +363,36 @@ export const alarmRowShape: Shape<AlarmRow> = fields<AlarmRow>({
   silenced_for_ms: int,
 });
 
+/** PlacementRow is one placement that lasts. Nodes are by rank; Left is how long until it expires unless it is renewed. */
+export interface PlacementRow {
+  id: string;
+  app: string;
+  role: string;
+  key: string;
+  purpose: string;
+  state: string;
+  nodes: string[];
+  pools: string[]; // of the nodes as they were placed
+  slots: number; // of each node
+  fallback: boolean;
+  created_at: number;
+  left_ms: number;
+}
+export const placementRowShape: Shape<PlacementRow> = fields<PlacementRow>({
+  id: str,
+  app: str,
+  role: str,
+  key: str,
+  purpose: str,
+  state: str,
+  nodes: list(str),
+  pools: list(str),
+  slots: int,
+  fallback: bool,
+  created_at: int,
+  left_ms: int,
+});
+
 /** Snapshot is one part of all rows of a topic as they were at Rev. Deltas follow the last part. */
 export interface Snapshot {
   topic: string;
@@ -372,6 +404,7 @@ export interface Snapshot {
   nodes: NodeRow[];
   jobs: JobRow[];
   alarms: AlarmRow[];
+  placements: PlacementRow[];
 }
 export const snapshotShape: Shape<Snapshot> = fields<Snapshot>({
   topic: str,
@@ -383,6 +416,7 @@ export const snapshotShape: Shape<Snapshot> = fields<Snapshot>({
   nodes: list(nodeRowShape),
   jobs: list(jobRowShape),
   alarms: list(alarmRowShape),
+  placements: list(placementRowShape),
 });
 
 /** Delta leads from the rows at Prev to those at Rev: whole rows that are new or changed, and the ids of those that are gone. A console that does not hold Prev subscribes anew. */
@@ -395,6 +429,7 @@ export interface Delta {
   nodes: NodeRow[];
   jobs: JobRow[];
   alarms: AlarmRow[];
+  placements: PlacementRow[];
   deletes: string[];
 }
 export const deltaShape: Shape<Delta> = fields<Delta>({
@@ -406,6 +441,7 @@ export const deltaShape: Shape<Delta> = fields<Delta>({
   nodes: list(nodeRowShape),
   jobs: list(jobRowShape),
   alarms: list(alarmRowShape),
+  placements: list(placementRowShape),
   deletes: list(str),
 });
 

@@ -5,10 +5,11 @@ import "rockpool/shared/ids"
 // NodeLostPolicy is what happens to a job whose node was lost.
 type NodeLostPolicy string
 
-// Requeue is the default.
+// Requeue is the default. Held jobs wait for a person to resolve them.
 const (
 	OnLostRequeue NodeLostPolicy = "requeue"
 	OnLostFail    NodeLostPolicy = "fail"
+	OnLostHold    NodeLostPolicy = "hold"
 )
 
 // ExhaustedPolicy is what happens to a job that no node can take.
@@ -26,6 +27,9 @@ const (
 	MaxPriority        = 100
 	DefaultMaxAttempts = 3
 	MaxMaxAttempts     = 100
+	DefaultBackoffMs   = 1_000   // after the first counted attempt; doubled by each further one
+	MaxBackoffMs       = 300_000 // however many there were
+	NoBackoff          = -1      // asks for none
 )
 
 // Input names an artifact that the agent fetches before start.
@@ -57,6 +61,28 @@ type JobSpec struct {
 	Labels        []Label         `json:"labels,omitempty"`
 	// Pool makes it a canary job: it runs in this named pool and nowhere else.
 	Pool string `json:"pool,omitempty"`
+	// QueueTimeoutMs is the longest that it may wait in all; 0: as long as it takes.
+	QueueTimeoutMs int64 `json:"queueTimeoutMs,omitempty"`
+	// NotBeforeMs is the wall time, in Unix milliseconds, before which it must not
+	// run, as it was asked for; JobRow.NotBefore is what decides.
+	NotBeforeMs int64 `json:"notBeforeMs,omitempty"`
+	// RetryBackoffMs is the pause after the first counted attempt; 0: the default.
+	RetryBackoffMs int64 `json:"retryBackoffMs,omitempty"`
+	// AvoidFailedNode keeps it from nodes on which an attempt of it has failed.
+	AvoidFailedNode bool `json:"avoidFailedNode,omitempty"`
+	// RetryOf is the job that this one repeats; zero: none.
+	RetryOf ids.JobID `json:"retryOf,omitzero"`
+}
+
+// WaitLedger splits a job's time in the queue by what it waited for, in
+// milliseconds, over all its attempts.
+type WaitLedger struct {
+	Pool     int64 // no node could take it
+	Fairness int64 // one could, but other work was first
+	Backoff  int64 // not-before, or the pause after an attempt
+	Quota    int64 // its app had all the slots that it may have
+	Hold     int64 // a person had to resolve it
+	Offer    int64 // from the assignment to the node's yes
 }
 
 // ResolutionRule says by which rule an app's work found its pools.

@@ -67,7 +67,23 @@ type App struct {
 	ID       string
 	Owner    int64
 	Bindings []Binding
+	Share    Share
 }
+
+// Share is what an app may have: its weight against the others that wait for the
+// same pool, and bounds; a bound of 0 is none.
+type Share struct {
+	Weight        int32 // 1 to MaxWeight
+	MaxOpenJobs   int64 // a submit past it is refused
+	MaxPlacements int64 // a placement past it is refused
+	MaxSlots      int64 // reserved by jobs and placements together: jobs wait, placements are refused
+}
+
+// Weights of apps.
+const (
+	DefaultWeight = 100
+	MaxWeight     = 1_000
+)
 
 // HoldKind is why a node gets no new work.
 type HoldKind string

@@ -58,6 +58,11 @@ const (
 	CauseUnanswered        Cause = "unanswered"         // the node did not answer the offer
 	CauseCanceledByUser    Cause = "canceled"           // somebody asked for it
 	CauseAttemptsUsedUp    Cause = "attempts_used_up"   // maxAttempts counted attempts have ended
+	CauseNotBefore         Cause = "not_before"         // its time has not come
+	CauseBackoff           Cause = "backoff"            // the pause after a failed attempt
+	CauseHeld              Cause = "held"               // its node was lost and a person must resolve it
+	CauseQuota             Cause = "quota"              // its app has all the slots that it may have
+	CauseQueueTimeout      Cause = "queue_timeout"      // it waited longer than it may
 	CauseDrained           Cause = "drained"            // its node is drained: the offer was taken back, or the deadline passed
 	CauseAssignmentRefused Cause = "assignment_refused" // the database refused the assignment: the node had moved, was held or full
 )
