@@ -54,6 +54,22 @@ func TestInv_I14_EveryAdministrativeCallLeavesOneEntry(t *testing.T) {
 		{s.AdminToken, "PUT", "/v1/admin/users/" + u.id + "/password", `{"password": "too short"}`, 400, 0, ""},
 		{"", "POST", "/v1/session", fmt.Sprintf(`{"name": %q, "password": "correct horse battery"}`, u.name), 200, 1, "signed_in"},
 		{"", "POST", "/v1/session", fmt.Sprintf(`{"name": %q, "password": "wrong horse battery"}`, u.name), 401, 0, ""},
+		{s.AdminToken, "POST", "/v1/admin/nodes/" + n.Name + "/drain?dryRun=true", "", 200, 0, ""},
+		{s.AdminToken, "POST", "/v1/admin/nodes/" + n.Name + "/drain", `{"deadline": "1h"}`, 200, 1, "node_drained"},
+		{s.AdminToken, "PUT", "/v1/admin/nodes/" + n.Name + "/pool?dryRun=true", fmt.Sprintf(`{"pool": %q}`, u.pool()), 200, 0, ""},
+		{s.AdminToken, "POST", "/v1/admin/roles", fmt.Sprintf(`{"name": "%s-role"}`, u.name), 201, 1, "role_created"},
+		{s.AdminToken, "POST", "/v1/admin/nodes", fmt.Sprintf(`{"id": "%s-made", "role": "%s-role"}`, u.name, u.name), 201, 1, "node_created"},
+		{s.AdminToken, "POST", "/v1/admin/nodes/{made}/leave", `{"reason": "test"}`, 200, 1, "node_left"},
+		{s.AdminToken, "POST", "/v1/admin/node-pools", fmt.Sprintf(`{"id": "%s-pool"}`, u.name), 201, 1, "pool_created"},
+		{s.AdminToken, "PUT", "/v1/admin/node-pools/{made}?dryRun=true", `{"state": "draining"}`, 200, 0, ""},
+		{s.AdminToken, "PUT", "/v1/admin/node-pools/{made}", `{"state": "draining"}`, 200, 1, "pool_changed"},
+		{s.AdminToken, "PUT", "/v1/admin/node-pools/{made}", `{"state": "draining"}`, 200, 0, ""},
+		{s.AdminToken, "PUT", "/v1/admin/app-pool-bindings/" + u.app, binding(u.name + "-pool"), 200, 1, "binding_set"},
+		{s.AdminToken, "DELETE", "/v1/admin/node-pools/{made}", "", 409, 0, ""},
+		{s.AdminToken, "PUT", "/v1/admin/app-pool-bindings/" + u.app, binding("unassigned"), 422, 0, ""},
+		{s.AdminToken, "PUT", "/v1/admin/app-pool-bindings/" + u.app, binding(), 200, 1, "binding_deleted"},
+		{s.AdminToken, "DELETE", "/v1/admin/node-pools/{made}", "", 204, 1, "pool_deleted"},
+		{s.AdminToken, "GET", "/v1/admin/audit/isolation?since=1h", "", 200, 0, ""},
 		{s.AdminToken, "POST", "/v1/admin/nodes/" + n.Name + "/revoke", `{"reason": "test"}`, 200, 1, "node_revoked"},
 		{s.AdminToken, "GET", "/v1/admin/users", "", 200, 0, ""},
 		{s.AdminToken, "GET", "/v1/admin/audit/verify", "", 200, 0, ""},
@@ -83,6 +99,12 @@ func TestInv_I14_EveryAdministrativeCallLeavesOneEntry(t *testing.T) {
 	if err := json.Unmarshal([]byte(ran.Out), &verified); ran.Code != 0 || err != nil || !verified.OK || verified.BadSeq != nil {
 		t.Errorf("audit-verify ended %d: %s%s", ran.Code, ran.Out, ran.Err)
 	}
+}
+
+// binding is a request that binds an app's work to the pools.
+func binding(pools ...string) string {
+	list, _ := json.Marshal(append([]string{}, pools...)) // strings marshal
+	return fmt.Sprintf(`{"role": "", "pools": %s, "allowFallbackToDefault": false}`, list)
 }
 
 func TestAuditEntriesAreTheOwnersOnly(t *testing.T) {
