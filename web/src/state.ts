@@ -1,3 +1,4 @@
+import { age } from "./format";
 import type { JobRow, NodeRow, RowHold } from "./wire/messages";
 
 /** One word for what a node or job is: the only place that decides it. */
@@ -28,14 +29,18 @@ export function outOfUse(node: Stated & Pick<NodeRow, "pool" | "slots_total" | "
   return nodeState(node) === "ready" && node.pool !== "unassigned" ? 0 : Math.max(0, node.slots_total - node.slots_used);
 }
 
-/** drain, admin: kernel update */
-export function holdText(hold: RowHold): string {
-  const who = hold.actor.replace(/^u:/, "user ") || (hold.owner === "self" ? "the node" : hold.owner);
-  return hold.reason ? `${hold.kind}, ${who}: ${hold.reason}` : `${hold.kind}, ${who}`;
+/** Who put it there: user 1, the node, automatic. */
+const holder = (hold: RowHold) => hold.actor.replace(/^u:/, "user ") || { self: "the node", auto: "automatic" }[hold.owner] || hold.owner;
+
+/** drain 10m, user 1: kernel update. What is left is counted on by the age of the row. */
+export function holdText(hold: RowHold, elapsed = 0): string {
+  const left = hold.left_ms < 0 ? "" : hold.left_ms > elapsed ? ` ${age(hold.left_ms - elapsed)}` : " due";
+  const who = hold.kind === "auto" ? "" : `, ${holder(hold)}`;
+  return `${hold.kind}${left}${who}${hold.reason ? `: ${hold.reason}` : ""}`;
 }
 
-/** The operator's cordon is what the console sets and lifts. */
-export const isCordoned = (node: Pick<NodeRow, "holds">) => node.holds.some((h) => h.kind === "cordon" && h.owner === "operator");
+/** The operator's own, cordon and drain, are what Uncordon lifts. */
+export const operatorHolds = (node: Pick<NodeRow, "holds">) => node.holds.filter((h) => h.owner === "operator");
 
 export const terminal = new Set(["succeeded", "failed", "timed_out", "canceled", "expired", "dead"]);
 export const isOpen = (job: Pick<JobRow, "state">) => !terminal.has(job.state);

@@ -261,6 +261,14 @@ type Candidates struct {
 	Pools    []PoolExplanation `json:"pools"` // every reason of every node
 }
 
+// ImpactRequest is the body of POST /v1/admin/nodes/impact: what would be done to
+// these nodes together. Nothing is.
+type ImpactRequest struct {
+	Action string   `json:"action"`         // move, cordon, drain
+	Nodes  []string `json:"nodes"`          // 1 to 1000
+	Pool   string   `json:"pool,omitempty"` // of a move: where to
+}
+
 // Impact is what a change would do.
 type Impact struct {
 	At      Time         `json:"at"`

@@ -1,5 +1,22 @@
 import { request } from "./client";
-import type { Attempt, Decision, Explanation, Job, JobLog, LicenseRequest, List, Moved, NewLicense, Node, Session, SetupDone, SetupRequest } from "./documents";
+import type {
+  Attempt,
+  Decision,
+  Drained,
+  Explanation,
+  Impact,
+  ImpactRequest,
+  Job,
+  JobLog,
+  LicenseRequest,
+  List,
+  Moved,
+  NewLicense,
+  Node,
+  Session,
+  SetupDone,
+  SetupRequest,
+} from "./documents";
 
 /** The calls of REST that the console makes, one function each. */
 
@@ -12,11 +29,23 @@ export const setUp = (body: SetupRequest) => request<SetupDone>("POST", "/v1/set
 
 export const createLicense = (body: LicenseRequest) => request<NewLicense>("POST", "/v1/admin/licenses", { body });
 
-export const cordon = (node: string, reason: string) => request<Node>("POST", `/v1/admin/nodes/${at(node)}/cordon`, { body: { reason } });
-export const uncordon = (node: string, reason: string) => request<Node>("POST", `/v1/admin/nodes/${at(node)}/uncordon`, { body: { reason } });
-/** Moves a node as it was at that version; a newer one is refused. */
+/** What would be done to these nodes together. */
+export const tryNodes = (body: ImpactRequest, signal: AbortSignal) => request<Impact>("POST", "/v1/admin/nodes/impact", { body, signal });
+/** Each of these changes a node as it was at that version; a newer one is refused. */
+export const cordon = (node: string, reason: string, version: number) =>
+  request<Node>("POST", `/v1/admin/nodes/${at(node)}/cordon`, { body: { reason }, ifMatch: version });
+/** The deadline is a span such as 10m; empty: what runs there may run to its end. */
+export const drain = (node: string, deadline: string, reason: string, version: number) =>
+  request<Drained>("POST", `/v1/admin/nodes/${at(node)}/drain`, { body: { reason, ...(deadline && { deadline }) }, ifMatch: version });
+/** Lifts a hold of that kind; without one the operator's own, cordon and drain. */
+export const uncordon = (node: string, kind: string, reason: string) =>
+  request<Node>("POST", `/v1/admin/nodes/${at(node)}/uncordon`, { body: { reason, ...(kind && { kind }) } });
 export const moveNode = (node: string, pool: string, reason: string, version: number) =>
   request<Moved>("PUT", `/v1/admin/nodes/${at(node)}/pool`, { body: { pool, reason }, ifMatch: version });
+
+export const revokeNode = (node: string, reason: string) => request<Node>("POST", `/v1/admin/nodes/${at(node)}/revoke`, { body: { reason } });
+/** Frees its id and its seat. */
+export const leaveNode = (node: string, reason: string) => request<Node>("POST", `/v1/admin/nodes/${at(node)}/leave`, { body: { reason } });
 
 export const getJob = (id: string) => request<Job>("GET", `/v1/jobs/${at(id)}`);
 export const cancelJob = (id: string) => request<Job>("POST", `/v1/jobs/${at(id)}/cancel`, { body: {} });

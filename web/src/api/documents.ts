@@ -404,6 +404,13 @@ export interface Candidates {
   pools: PoolExplanation[]; // every reason of every node
 }
 
+/** ImpactRequest is the body of POST /v1/admin/nodes/impact: what would be done to these nodes together. Nothing is. */
+export interface ImpactRequest {
+  action: string; // move, cordon, drain
+  nodes: string[]; // 1 to 1000
+  pool?: string; // of a move: where to
+}
+
 /** Impact is what a change would do. */
 export interface Impact {
   at: string;

@@ -1,15 +1,18 @@
 import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
 import { age, bytes, count, duration, hourMinute, moment, plural, shortDigest, shortId } from "../format";
-import { useNow, useTopic } from "../live/live";
+import { useNow, useStale, useTopic } from "../live/live";
 import type { Live } from "../live/store";
+import { isSuperadmin, maySteer, useSession } from "../session";
 import { Columns, Page } from "../shell/Page";
 import { holdText, nodeState, outOfUse } from "../state";
 import { changeIn } from "../strings";
 import { CapacityBar, Progress } from "../ui/bars";
+import { Button } from "../ui/controls";
 import { Glyph, State } from "../ui/Glyph";
 import { Empty, Facts, Figure, Gray, Panel, Strip } from "../ui/Panel";
 import type { LeaseChange, NodeRow } from "../wire/messages";
-import { NodeActions, NodeMenu } from "./NodeActions";
+import { LiftSheet, liftable, NodeActions, NodeMenu } from "./NodeActions";
 import { ageOf } from "./Nodes";
 import styles from "./node.module.css";
 
@@ -110,9 +113,14 @@ interface Span {
   cause: string;
 }
 
-/** The changes of a lease as spans up to now. */
+/** So far back the lease is shown. */
+const day = 86_400_000;
+
+/** The changes of a lease as spans up to now, of the last 24 hours. */
 function spans(timeline: LeaseChange[], now: number): Span[] {
-  return timeline.map((c, i) => ({ state: c.state, cause: c.cause, from: c.at_ms, to: Math.max(c.at_ms, timeline[i + 1]?.at_ms ?? now) }));
+  return timeline
+    .map((c, i) => ({ state: c.state, cause: c.cause, from: Math.max(c.at_ms, now - day), to: Math.max(c.at_ms, timeline[i + 1]?.at_ms ?? now) }))
+    .filter((s) => s.to > now - day);
 }
 
 function Lease({ node }: { node: Row }) {
@@ -121,7 +129,7 @@ function Lease({ node }: { node: Row }) {
   const first = list[0];
   const whole = first ? Math.max(1, now - first.from) : 1;
   const ready = list.reduce((ms, s) => ms + (s.state === "ready" ? s.to - s.from : 0), 0);
-  const breaks = list.filter((s) => s.state !== "ready" && s.state !== "new").toReversed();
+  const breaks = list.filter((s) => s.state !== "ready" && s.state !== "new");
   if (!first) {
     return (
       <Panel title="Lease" flush>
@@ -130,7 +138,11 @@ function Lease({ node }: { node: Row }) {
     );
   }
   return (
-    <Panel title="Lease" side={<Breaks list={breaks} />} note={`${duration(whole)}, ready ${((ready / whole) * 100).toFixed(1).replace(".0", "")}%`}>
+    <Panel
+      title="Lease"
+      side={<Breaks list={breaks} />}
+      note={`${whole >= day ? "24 h" : duration(whole)}, ready ${((ready / whole) * 100).toFixed(1).replace(".0", "")}%`}
+    >
       <div className={styles.strip}>
         {list.map((s) => (
           <span
@@ -141,12 +153,14 @@ function Lease({ node }: { node: Row }) {
           />
         ))}
       </div>
-      <div className={styles.axis}>
-        <span>{hourMinute(first.from)}</span>
+      <div className={styles.axis} aria-hidden="true">
+        {(whole > 4 * 60_000 ? [0, 0.25, 0.5, 0.75] : [0]).map((part) => (
+          <span key={part}>{hourMinute(first.from + part * whole)}</span>
+        ))}
         <span>now</span>
       </div>
       <ul className={styles.changes} aria-label="Breaks of the lease">
-        {breaks.slice(0, 6).map((s) => (
+        {breaks.slice(-6).map((s) => (
           <li key={`${s.state} ${s.from}`}>
             <Glyph of={s.state} /> <time>{moment(s.from)}</time>
             <b>
@@ -161,11 +175,14 @@ function Lease({ node }: { node: Row }) {
   );
 }
 
-/** How often the lease broke, by state. */
+/** What the colors of the strip stand for, and how often the lease broke. */
 function Breaks({ list }: { list: Span[] }) {
   const states = [...new Set(list.map((s) => s.state))];
   return (
     <>
+      <span className={styles.count}>
+        <Glyph of="ready" size={10} /> ready
+      </span>
       {states.map((state) => (
         <span key={state} className={styles.count}>
           <Glyph of={state} size={10} /> {list.filter((s) => s.state === state).length} {state}
@@ -181,7 +198,7 @@ function Work({ node }: { node: Row }) {
   return (
     <Panel
       title="Running work"
-      note={plural(node.running.length, "job")}
+      note={`${plural(node.running.length, "job")}, ${plural(node.slots_used, "slot")}`}
       flush
       side={
         <Link to="/jobs" search={{ q: `node:${node.id}` }} data-link>
@@ -197,8 +214,9 @@ function Work({ node }: { node: Row }) {
         <ul className={styles.work}>
           <li className={styles.workHead} aria-hidden="true">
             <span>Job</span>
-            <span>App and runner</span>
-            <span>Attempt</span>
+            <span>App</span>
+            <span>Runner</span>
+            <span className={styles.time}>Attempt</span>
             <span>Progress</span>
             <span />
             <span className={styles.time}>Running for</span>
@@ -210,8 +228,15 @@ function Work({ node }: { node: Row }) {
                 <Link to="/jobs/$id" params={{ id: w.job }} className="mono" title={w.job}>
                   {shortId(w.job)}
                 </Link>
-                <span className={styles.what}>{job ? `${job.app}, ${job.runner}` : ""}</span>
-                <span className={styles.quiet}>
+                <span className={styles.what}>
+                  <span className="visually-hidden">app </span>
+                  {job?.app}
+                </span>
+                <span className={styles.what}>
+                  <span className="visually-hidden">runner </span>
+                  {job?.runner}
+                </span>
+                <span className={styles.attempt}>
                   <span className="visually-hidden">attempt </span>
                   {w.attempt}
                 </span>
@@ -242,11 +267,35 @@ function Session({ node }: { node: Row }) {
           ["From", node.address ? <code key="a">{node.address}</code> : "unknown"],
           ["Takes work", node.accepting ? "yes" : node.accept_reason || "no"],
           ["Health", node.healthy ? "good" : node.health_reasons.join(", ") || "not good"],
-          ["Agent", [node.agent_version, node.os, node.arch].filter(Boolean).join(", ") || "unknown"],
+          ["Agent", [node.agent_version, `${node.os} ${node.arch}`.trim()].filter(Boolean).join(", ") || "unknown"],
           ["Spool", node.spooled > 0 ? plural(node.spooled, "result") : "empty"],
         ]}
       />
     </Panel>
+  );
+}
+
+/** Who holds it, until when; what may be lifted here has a button. */
+function Holds({ node }: { node: Row }) {
+  const session = useSession();
+  const stale = useStale();
+  const now = useNow();
+  const [lift, setLift] = useState<string | null>(null);
+  const elapsed = Math.max(0, now - node.received);
+  return (
+    <>
+      {node.holds.map((h) => (
+        <span key={`${h.kind} ${h.owner}`} className={styles.hold}>
+          <span>{holdText(h, elapsed)}</span>
+          {liftable(h, maySteer(session), isSuperadmin(session)) && (
+            <Button tone="link" onPress={() => setLift(h.owner === "operator" ? "" : h.kind)} why={stale ? "No word from the server" : undefined}>
+              Lift
+            </Button>
+          )}
+        </span>
+      ))}
+      {lift !== null && <LiftSheet node={node} kind={lift} onClose={() => setLift(null)} />}
+    </>
   );
 }
 
@@ -264,7 +313,7 @@ function Identity({ node }: { node: Row }) {
       ),
     ],
     ["Runners", node.runners.join(", ") || "none"],
-    ["Holds", node.holds.length > 0 ? node.holds.map(holdText).join("; ") : "none"],
+    ["Holds", node.holds.length > 0 ? <Holds key="h" node={node} /> : "none"],
   ];
   if (node.endpoints.length > 0) rows.push(["Endpoints", node.endpoints.map((e) => `${e.n} ${e.v}`).join(", ")]);
   if (node.labels.length > 0) rows.push(["Labels", node.labels.map((l) => `${l.n}=${l.v}`).join(", ")]);

@@ -1,9 +1,9 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { age, count } from "../format";
 import { useNow, useStale, useTopic } from "../live/live";
 import type { Live } from "../live/store";
-import { isSuperadmin, useSession } from "../session";
+import { isSuperadmin, maySteer, useSession } from "../session";
 import { Page } from "../shell/Page";
 import { holdText, nodeState, nodeStates, outOfUse } from "../state";
 import { FilterBar } from "../table/FilterBar";
@@ -15,7 +15,9 @@ import { Button } from "../ui/controls";
 import { Glyph, State } from "../ui/Glyph";
 import { Empty, Gray, Panel } from "../ui/Panel";
 import type { NodeRow } from "../wire/messages";
+import { NodesBulk } from "./NodesBulk";
 import styles from "./nodes.module.css";
+import { nodesCsv, saveAs } from "./nodescsv";
 
 type Row = Live<NodeRow>;
 
@@ -45,7 +47,7 @@ function columns(now: number): Column<Row>[] {
   const seen = (n: Row) => ageOf(n.last_seen_ms, n.received, now);
   const words = (read: (n: Row) => string) => (a: Row, b: Row) => byText(read(a), read(b));
   return [
-    { key: "state", head: "State", width: "112px", cell: (n) => <State of={nodeState(n)} />, compare: words(nodeState) },
+    { key: "state", head: "State", width: "100px", cell: (n) => <State of={nodeState(n)} />, compare: words(nodeState) },
     {
       key: "id",
       head: "Node",
@@ -58,13 +60,13 @@ function columns(now: number): Column<Row>[] {
       compare: words((n) => n.id),
     },
     { key: "pool", head: "Pool", width: "minmax(88px, 1fr)", cell: (n) => n.pool, compare: words((n) => n.pool) },
-    { key: "role", head: "Role", width: "64px", cell: (n) => <Quiet>{n.role}</Quiet>, compare: words((n) => n.role) },
-    { key: "backend", head: "Backend", width: "68px", cell: (n) => <Quiet>{n.backend}</Quiet>, compare: words((n) => n.backend) },
+    { key: "role", head: "Role", width: "60px", cell: (n) => <Quiet>{n.role}</Quiet>, compare: words((n) => n.role) },
+    { key: "backend", head: "Backend", width: "60px", cell: (n) => <Quiet>{n.backend}</Quiet>, compare: words((n) => n.backend) },
     { key: "region", head: "Region", width: "84px", cell: (n) => <Quiet>{n.region}</Quiet>, compare: words((n) => n.region) },
     {
       key: "slots",
       head: "Slots",
-      width: "132px",
+      width: "124px",
       cell: (n) => (
         <span className={styles.slots} data-figures>
           <CapacityBar thin used={n.slots_used} out={outOfUse(n)} total={n.slots_total} />
@@ -81,11 +83,13 @@ function columns(now: number): Column<Row>[] {
       cell: (n) => (seen(n) < 0 ? <Quiet>never</Quiet> : <span className={n.lease === "ready" ? styles.quiet : styles.late}>{age(seen(n))}</span>),
       compare: (a, b) => seen(a) - seen(b),
     },
-    { key: "epoch", head: "Epoch", width: "56px", number: true, cell: (n) => <Quiet>{n.epoch}</Quiet>, compare: (a, b) => a.epoch - b.epoch },
-    { key: "agent", head: "Agent", width: "80px", cell: (n) => <Quiet>{n.agent_version}</Quiet>, compare: words((n) => n.agent_version) },
-    { key: "hold", head: "Hold", width: "minmax(96px, 1fr)", cell: (n) => <Quiet>{n.holds.map(holdText).join("; ")}</Quiet> },
+    { key: "epoch", head: "Epoch", width: "52px", number: true, cell: (n) => <Quiet>{n.epoch}</Quiet>, compare: (a, b) => a.epoch - b.epoch },
+    { key: "agent", head: "Agent", width: "76px", cell: (n) => <Quiet>{n.agent_version}</Quiet>, compare: words((n) => n.agent_version) },
+    { key: "hold", head: "Hold", width: "minmax(124px, 1fr)", cell: (n) => <Quiet>{holds(n, now)}</Quiet> },
   ];
 }
+
+const holds = (n: Row, now: number) => n.holds.map((h) => holdText(h, Math.max(0, now - n.received))).join("; ");
 
 const Quiet = ({ children }: { children: React.ReactNode }) => <span className={styles.quiet}>{children}</span>;
 
@@ -105,6 +109,7 @@ export function Nodes() {
     for (const n of rows) if (matchAll(others, n, read)) counts.set(nodeState(n), (counts.get(nodeState(n)) ?? 0) + 1);
     return nodeStates.map((s): [string, number] => [s, counts.get(s) ?? 0]);
   }, [rows, words]);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const setQuery = (next: string) => navigate({ search: ({ q: _, ...s }) => (next ? { ...s, q: next } : s), replace: true });
   return (
     <Page
@@ -122,11 +127,16 @@ export function Nodes() {
         )
       }
       actions={
-        isSuperadmin(session) && (
-          <Button tone="primary" icon="plus" onPress={() => navigate({ to: "/", search: { add: true } })} why={stale ? "No word from the server" : undefined}>
-            Add node
+        <>
+          <Button icon="download" onPress={() => saveAs("nodes.csv", nodesCsv(shown))} isDisabled={shown.length === 0}>
+            Export
           </Button>
-        )
+          {isSuperadmin(session) && (
+            <Button tone="primary" icon="plus" onPress={() => navigate({ to: "/", search: { add: true } })} why={stale ? "No word from the server" : undefined}>
+              Add node
+            </Button>
+          )}
+        </>
       }
     >
       <FilterBar
@@ -136,7 +146,7 @@ export function Nodes() {
         onChange={setQuery}
         complete={(begun) => complete(begun, rows)}
       />
-      <StateChips counts={states} query={q} onChange={setQuery} />
+      <StateChips counts={states} query={q} onChange={setQuery} note={selected.size > 0 ? "Order frozen while rows are selected" : undefined} />
       {phase === "loading" ? (
         <Panel label="Nodes">
           <Gray lines={6} wide={480} />
@@ -151,8 +161,10 @@ export function Nodes() {
           onOpen={(n) => navigate({ to: "/nodes/$id", params: { id: n.id } })}
           card={(n) => <Card node={n} now={now} />}
           empty={<None rows={rows} query={q} onChange={setQuery} />}
+          selection={maySteer(session) ? { ids: selected, onChange: setSelected } : undefined}
         />
       )}
+      <NodesBulk rows={rows.filter((n) => selected.has(n.id))} onClear={() => setSelected(new Set())} />
     </Page>
   );
 }

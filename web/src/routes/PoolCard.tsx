@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { count, plural, span } from "../format";
+import { count, duration, plural } from "../format";
 import { useNow } from "../live/live";
 import type { Live } from "../live/store";
 import { CapacityBar, Segments, Spark } from "../ui/bars";
@@ -77,7 +77,8 @@ export function OldestWait({ pool, alarm }: PoolCardProps) {
   const waits = pool.oldest_wait_ms + Math.max(0, now - pool.received);
   return (
     <>
-      {waits > pool.threshold_queue_wait_ms && <Glyph of={alarm?.severity ?? "warning"} label="past the threshold" />} {span(waits)}
+      {waits > pool.threshold_queue_wait_ms && <Glyph of={alarm?.severity ?? "warning"} label="past the threshold" />}{" "}
+      {waits < 10_000 ? `${(waits / 1000).toFixed(1)}s` : duration(waits)}
     </>
   );
 }

@@ -1,7 +1,8 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useRef, useState, useSyncExternalStore } from "react";
+import { type MouseEvent, type ReactNode, useRef, useState, useSyncExternalStore } from "react";
 import { Icon } from "../ui/Icon";
 import { type Identified, useOrder } from "./order";
+import { useSelect } from "./select";
 import styles from "./table.module.css";
 
 export interface Column<Row> {
@@ -26,6 +27,13 @@ export interface TableProps<Row> {
   /** The same row as a card, for phones. */
   card(row: Row): ReactNode;
   empty: ReactNode;
+  /** With it rows can be selected: by box, by x, with shift over a range. */
+  selection?: Selection | undefined;
+}
+
+export interface Selection {
+  ids: ReadonlySet<string>;
+  onChange(ids: ReadonlySet<string>): void;
 }
 
 const rowHeight = 28;
@@ -45,7 +53,8 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
   const [touched, setTouched] = useState(false);
   const phone = useNarrow();
   const scroller = useRef<HTMLDivElement>(null);
-  const ordered = useOrder(rows, sort, comparer(columns, sort), touched);
+  const ordered = useOrder(rows, sort, comparer(columns, sort), touched || (props.selection?.ids.size ?? 0) > 0);
+  const select = useSelect(ordered, phone ? undefined : props.selection);
   const virtual = useVirtualizer({
     count: ordered.length,
     getScrollElement: () => scroller.current,
@@ -53,7 +62,8 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
     getItemKey: (i) => ordered[i]?.id ?? i,
     overscan: 12,
   });
-  const template = columns.map((c) => c.width).join(" ");
+  const template = [...(select ? ["24px"] : []), ...columns.map((c) => c.width)].join(" ");
+  const minWidth = phone ? undefined : widthOf(columns) + (select ? 24 + gap : 0);
   const items = virtual.getVirtualItems();
   const hold = {
     onPointerEnter: () => setTouched(true),
@@ -62,9 +72,18 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
     onBlur: () => setTouched(false),
   };
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys
-    <div ref={scroller} className={styles.scroller} tabIndex={0} role="table" aria-label={props.label} aria-rowcount={ordered.length + 1} {...hold}>
-      {!phone && <Head columns={columns} sort={sort} onSort={props.onSort} template={template} />}
+    <div
+      ref={scroller}
+      className={styles.scroller}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys
+      tabIndex={0}
+      role="table"
+      aria-label={props.label}
+      aria-rowcount={ordered.length + 1}
+      {...hold}
+      onKeyDown={select?.onKeyDown}
+    >
+      {!phone && <Head columns={columns} sort={sort} onSort={props.onSort} template={template} minWidth={minWidth} box={select?.head} />}
       {phone && (
         <div role="rowgroup" className="visually-hidden">
           <div role="row">
@@ -72,19 +91,29 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
           </div>
         </div>
       )}
-      <div role="rowgroup" className={styles.rows} style={{ height: Math.max(virtual.getTotalSize(), 1) }}>
+      <div role="rowgroup" className={styles.rows} style={{ height: Math.max(virtual.getTotalSize(), 1), minWidth }}>
         {items.map((item) => {
           const row = ordered[item.index];
           if (!row) return null;
           const at = { transform: `translateY(${item.start}px)`, height: item.size };
           // Keys use the link in the row.
-          const open = { onClick: () => props.onOpen(row) };
+          const open = { onClick: (e: MouseEvent) => !(e.target as HTMLElement).closest("label") && props.onOpen(row) };
           return phone ? (
             <div key={item.key} role="row" aria-rowindex={item.index + 2} className={styles.card} style={at} {...open}>
               <div role="cell">{props.card(row)}</div>
             </div>
           ) : (
-            <div key={item.key} role="row" aria-rowindex={item.index + 2} className={styles.row} style={{ ...at, gridTemplateColumns: template }} {...open}>
+            <div
+              key={item.key}
+              role="row"
+              aria-rowindex={item.index + 2}
+              data-row={row.id}
+              data-selected={select?.has(row.id) || undefined}
+              className={styles.row}
+              style={{ ...at, gridTemplateColumns: template }}
+              {...open}
+            >
+              {select && <div role="cell">{select.box(row.id)}</div>}
               {columns.map((c) => (
                 <div key={c.key} role="cell" data-number={c.number || undefined}>
                   {c.cell(row)}
@@ -103,6 +132,14 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
   );
 }
 
+const gap = 12;
+const padding = 16;
+
+/** What the columns need at least, in pixels: with less the table scrolls. */
+function widthOf<Row>(columns: Column<Row>[]): number {
+  return columns.reduce((sum, c) => sum + Number(/\d+/.exec(c.width)?.[0] ?? 0) + gap, 2 * padding - gap);
+}
+
 function comparer<Row extends Identified>(columns: Column<Row>[], sort: string) {
   const down = sort.startsWith("-");
   const compare = columns.find((c) => c.key === (down ? sort.slice(1) : sort))?.compare;
@@ -112,10 +149,20 @@ function comparer<Row extends Identified>(columns: Column<Row>[], sort: string) 
 const collator = new Intl.Collator("en", { numeric: true });
 export const byText = collator.compare;
 
-function Head<Row>({ columns, sort, onSort, template }: { columns: Column<Row>[]; sort: string; onSort(sort: string): void; template: string }) {
+interface HeadProps<Row> {
+  columns: Column<Row>[];
+  sort: string;
+  onSort(sort: string): void;
+  template: string;
+  minWidth: number | undefined;
+  box: ReactNode;
+}
+
+function Head<Row>({ columns, sort, onSort, template, minWidth, box }: HeadProps<Row>) {
   return (
-    <div role="rowgroup" className={styles.head}>
+    <div role="rowgroup" className={styles.head} style={{ minWidth }}>
       <div role="row" className={styles.headRow} style={{ gridTemplateColumns: template }}>
+        {box && <div role="columnheader">{box}</div>}
         {columns.map((c) => {
           const up = sort === c.key;
           const down = sort === `-${c.key}`;

@@ -87,14 +87,17 @@ export function Segmented<T extends string>({
   value,
   options,
   onChange,
+  wide,
 }: {
   label: string;
   value: T;
   options: [T, string][];
-  onChange(value: T): void;
+  onChange(value: NoInfer<T>): void;
+  /** Over the whole width, each as wide as the others. */
+  wide?: boolean;
 }) {
   return (
-    <fieldset className={styles.segmented}>
+    <fieldset className={`${styles.segmented} ${wide ? styles.wide : ""}`}>
       <legend className="visually-hidden">{label}</legend>
       {options.map(([option, text]) => (
         <button key={option} type="button" aria-pressed={option === value} onClick={() => onChange(option)}>

@@ -43,8 +43,18 @@ export function Check({ checked, onChange, children }: { checked: boolean; onCha
   );
 }
 
-/** A box of a table, named for those who can't see its row. */
-export function RowBox({ label, checked, some, onChange }: { label: string; checked: boolean; some?: boolean; onChange(checked: boolean): void }) {
+/** A box of a table, named for those who can't see its row; range: shift was held. */
+export function RowBox({
+  label,
+  checked,
+  some,
+  onChange,
+}: {
+  label: string;
+  checked: boolean;
+  some?: boolean;
+  onChange(checked: boolean, range: boolean): void;
+}) {
   return (
     <label className={styles.row}>
       <span className="visually-hidden">{label}</span>
@@ -54,7 +64,7 @@ export function RowBox({ label, checked, some, onChange }: { label: string; chec
         ref={(box) => {
           if (box) box.indeterminate = Boolean(some) && !checked;
         }}
-        onChange={(e) => onChange(e.target.checked)}
+        onChange={(e) => onChange(e.target.checked, (e.nativeEvent as MouseEvent).shiftKey)}
       />
     </label>
   );
