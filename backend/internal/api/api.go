@@ -14,12 +14,18 @@ import (
 	"rockpool/backend/internal/artifact"
 	"rockpool/backend/internal/limit"
 	"rockpool/backend/internal/rest"
+	"rockpool/backend/internal/view"
 )
 
 // Readiness says whether the server can do its work now: an error is why not.
 // A *fleet.Error with code standby or unavailable keeps its code.
 type Readiness interface {
 	Ready(ctx context.Context) error
+}
+
+// Histories knows how pools were; of one that there is not it knows nothing.
+type Histories interface {
+	PoolHistory(ctx context.Context, pool string) []view.PoolPoint
 }
 
 // Config is what the API is wired with. Every field but Log is required.
@@ -30,6 +36,7 @@ type Config struct {
 	Gate      *access.Gate
 	Policy    *access.Policy
 	Consoles  Consoles
+	Histories Histories
 	Channel   http.Handler // GET /v1/channel; it tells credentials apart itself
 	Ready     Readiness
 	Version   rest.Version
@@ -47,6 +54,7 @@ type API struct {
 	hasher    *access.Hasher
 	signIns   *access.SignIns
 	consoles  Consoles
+	histories Histories
 	channel   http.Handler
 	ready     Readiness
 	version   rest.Version
@@ -78,7 +86,7 @@ func New(cfg Config) (*API, error) {
 	}
 	a := &API{
 		store: cfg.Store, dispatch: cfg.Dispatch, artifacts: cfg.Artifacts, gate: cfg.Gate, policy: cfg.Policy,
-		consoles: cfg.Consoles, hasher: access.NewHasher(),
+		consoles: cfg.Consoles, histories: cfg.Histories, hasher: access.NewHasher(),
 		channel: cfg.Channel, ready: cfg.Ready, version: cfg.Version, now: cfg.Now, log: cfg.Log,
 		jobIDs: newJobIDs(cfg.Now), keys: newKeyLocks(),
 		setups: limit.New(setupBurst, setupRefill, setupPrefixes, cfg.Now),
@@ -102,7 +110,7 @@ func (cfg *Config) check() error {
 	}{
 		{cfg.Store == nil, "Store"}, {cfg.Dispatch == nil, "Dispatch"}, {cfg.Artifacts == nil, "Artifacts"},
 		{cfg.Gate == nil, "Gate"}, {cfg.Policy == nil, "Policy"}, {cfg.Channel == nil, "Channel"},
-		{cfg.Consoles == nil, "Consoles"},
+		{cfg.Consoles == nil, "Consoles"}, {cfg.Histories == nil, "Histories"},
 		{cfg.Ready == nil, "Ready"}, {cfg.Now == nil, "Now"},
 	} {
 		if need.missing {

@@ -137,6 +137,7 @@ var deciding = map[string][]string{
 	"POST /v1/jobs/batch":                 {"role", "pool"},
 	"PUT /v1/admin/nodes/:id/pool":        {"pool"},
 	"POST /v1/admin/nodes":                {"id", "owner", "role"},
+	"POST /v1/admin/nodes/impact":         {"nodes", "pool"}, // to be tried
 	"POST /v1/admin/node-pools":           {"id"},
 	"PUT /v1/admin/node-pools/:id":        {"state"},
 	"PUT /v1/admin/app-pool-bindings/:id": {"role", "pools"},

@@ -46,6 +46,27 @@ func (a *API) getPool(c *call) error {
 	return c.JSON(http.StatusOK, doc)
 }
 
+// poolHistory is how a pool was until now.
+func (a *API) poolHistory(c *call) error {
+	id, err := c.named("pool")
+	if err != nil {
+		return err
+	}
+	now, err := a.dispatch.Fleet(c.ctx())
+	if err != nil {
+		return err
+	}
+	points := a.histories.PoolHistory(c.ctx(), id)
+	if len(points) == 0 || !c.poolFilter(now)(id) {
+		return notFound("pool")
+	}
+	doc := rest.List[rest.PoolPoint]{Items: make([]rest.PoolPoint, len(points))}
+	for i, p := range points {
+		doc.Items[i] = rest.PoolPoint{At: rest.At(p.At), Used: p.Used, OutOfUse: p.OutOfUse, Total: p.Total, Queued: p.Queued}
+	}
+	return c.JSON(http.StatusOK, doc)
+}
+
 // readPool is a pool that the caller may see, as it is now, with who resolves to it.
 func (a *API) readPool(c *call, id string) (*rest.Pool, error) {
 	view, err := a.dispatch.Fleet(c.ctx())

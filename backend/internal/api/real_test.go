@@ -22,6 +22,7 @@ import (
 	"rockpool/backend/internal/rest"
 	"rockpool/backend/internal/store"
 	"rockpool/backend/internal/store/storetest"
+	"rockpool/backend/internal/view"
 )
 
 func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
@@ -90,7 +91,8 @@ func (s *server) newAPI() *API {
 		s.t.Fatal(err)
 	}
 	a, err := New(Config{
-		Store: s.db, Dispatch: s.loop, Artifacts: files, Gate: access.NewGate(s.db, time.Now), Policy: policy, Consoles: noConsoles{},
+		Histories: view.New(view.Config{Source: s.loop, Store: s.db, Log: log}),
+		Store:     s.db, Dispatch: s.loop, Artifacts: files, Gate: access.NewGate(s.db, time.Now), Policy: policy, Consoles: noConsoles{},
 		Channel: http.NotFoundHandler(), Ready: pings{s.db}, Version: rest.Version{Version: "test", Go: "go"}, Now: time.Now, Log: log,
 	})
 	if err != nil {

@@ -77,6 +77,9 @@ var fleetRoutes = []Route{
 	{Method: put, Path: "/v1/admin/nodes/:id/pool", Object: "node", Action: "move", handling: takes((*API).moveNode),
 		Summary: "Move a node to another pool: the very next decision uses it. Running work stays. If-Match is its ETag.",
 		Query:   dryRun, Answers: rest.Moved{}, Status: ok, Fails: []int{404, 409, 412, 422}},
+	{Method: post, Path: "/v1/admin/nodes/impact", Object: "node", Action: "cordon", handling: takes((*API).tryNodes),
+		Summary: "What a move, cordon or drain of several nodes together would do. Nothing is done.",
+		Answers: rest.Impact{}, Status: ok, Fails: []int{404, 422}},
 	{Method: post, Path: "/v1/admin/nodes/:id/cordon", Object: "node", Action: "cordon", handling: mayTake((*API).cordonNode),
 		Summary: "Keep new work from a node; what runs there goes on. If-Match is its ETag.",
 		Answers: rest.Node{}, Status: ok, Fails: []int{404, 412}},
@@ -96,6 +99,9 @@ var fleetRoutes = []Route{
 		Summary: "List pools by id.", Query: pageQuery, Answers: rest.List[rest.Pool]{}, Status: ok},
 	{Method: get, Path: "/v1/pools/:id", Object: "pool", Action: "read", handling: plain((*API).getPool),
 		Summary: "Read a pool, what is in it now and who resolves to it.", Answers: rest.Pool{}, Status: ok, Fails: missing},
+	{Method: get, Path: "/v1/pools/:id/history", Object: "pool", Action: "read", handling: plain((*API).poolHistory),
+		Summary: "How a pool's slots and queue were: a point a minute of the last six hours, the oldest first. It begins with the server's start.",
+		Answers: rest.List[rest.PoolPoint]{}, Status: ok, Fails: missing},
 }
 
 // poolRoutes are of the pools, and of what leads work to them.

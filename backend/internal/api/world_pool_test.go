@@ -9,6 +9,7 @@ import (
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/enroll"
 	"rockpool/backend/internal/record"
+	"rockpool/backend/internal/view"
 )
 
 // seedPools makes the built-in pools, those of the users, and a canary pool.
@@ -169,6 +170,15 @@ func (w *world) Candidates(_ context.Context, spec *fleet.JobSpec) (core.Candida
 		found.Decision.Pools, found.Nodes = []fleet.Tally{{Pool: pool}}, nil
 	}
 	return found, w.down
+}
+
+// PoolHistory implements Histories: each pool of the loop was there a minute ago.
+func (w *world) PoolHistory(ctx context.Context, pool string) []view.PoolPoint {
+	now, err := loop{w}.Fleet(ctx)
+	if err != nil || !slices.ContainsFunc(now.Pools, func(p core.PoolView) bool { return p.Pool.ID == pool }) {
+		return nil
+	}
+	return []view.PoolPoint{{At: worldNow.Add(-time.Minute), Used: 3, OutOfUse: 1, Total: 8, Queued: 2}, {At: worldNow, Used: 4, Total: 8}}
 }
 
 func (w *world) Impact(_ context.Context, p core.Proposal) (core.Impact, error) {

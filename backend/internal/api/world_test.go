@@ -110,7 +110,7 @@ func newWorld(t testing.TB) *world {
 	}
 	now := func() time.Time { return worldNow }
 	w.API, err = New(Config{
-		Store: w, Dispatch: loop{w}, Artifacts: files, Gate: access.NewGate(w, now), Policy: policy, Consoles: w, Ready: w, Now: now, Log: log,
+		Store: w, Dispatch: loop{w}, Artifacts: files, Gate: access.NewGate(w, now), Policy: policy, Consoles: w, Histories: w, Ready: w, Now: now, Log: log,
 		Channel: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusUpgradeRequired) }),
 		Version: rest.Version{Version: "test", Go: "go"},
 	})
