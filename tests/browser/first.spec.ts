@@ -88,6 +88,11 @@ test("from the setup link to a node set aside, and out again", async ({ page, br
     await axeClean(page, "node");
     await page.getByRole("button", { name: "Move" }).click();
     await page.getByLabel("Reason, kept in the audit log").fill("disk replacement");
+    const lost = page.getByRole("checkbox", { name: /cam will have no usable node/ });
+    await expect(lost).toBeVisible();
+    await expect(page.getByText("loses its only node")).toBeVisible();
+    await expect(page.getByRole("button", { name: "Move 1 node" })).toBeDisabled();
+    await lost.check();
     await axeClean(page, "move");
     await page.getByRole("button", { name: "Move 1 node" }).click();
     await expect(other.getByRole("row", { name: /lis-edge-11/ })).toContainText("unassigned", { timeout: 1_000 });
@@ -97,7 +102,7 @@ test("from the setup link to a node set aside, and out again", async ({ page, br
 
   await test.step("cordon and uncordon", async () => {
     await page.getByRole("button", { name: "Cordon" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Cordon" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cordon 1 node" }).click();
     await expect(page.getByText("cordoned").filter({ visible: true }).first()).toBeVisible();
     await page.getByRole("button", { name: "Uncordon" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Uncordon" }).click();
