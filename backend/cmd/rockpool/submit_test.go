@@ -113,7 +113,7 @@ func TestSubmit_EachTimeANewKey(t *testing.T) {
 func TestSubmit_FileThenFlags(t *testing.T) {
 	const file = `{"app": "cam-7", "runner": "vmaf", "params": {"threads": 1, "fast": true}, "region": null, "queueTimeout": null, "demands": {"slots": 1}}`
 	want := map[string]any{
-		"app": "cam-8", "runner": "vmaf", "params": map[string]any{"threads": "2", "fast": "true"}, "queueTimeout": nil,
+		"app": "cam-8", "runner": "vmaf", "params": map[string]any{"threads": "2", "fast": "true"},
 		"demands": map[string]any{"slots": 1.0, "memoryMib": 64.0},
 	}
 	for _, from := range []string{"file", "stdin"} {
