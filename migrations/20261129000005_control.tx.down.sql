@@ -1,3 +1,4 @@
+DROP INDEX jobs_by_pool;
 DROP TABLE alarms;
 DROP TABLE roles;
 ALTER TABLE nodes DROP COLUMN max_slots;

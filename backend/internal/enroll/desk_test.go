@@ -302,3 +302,19 @@ func TestAttack_A38_SecretsAreLookedUpBySumAlone(t *testing.T) {
 		t.Error("the look-up is not by the SHA-256 of the secret")
 	}
 }
+
+func TestRegister_ClampsToWhatAnOperatorAllows(t *testing.T) {
+	l := newLedger()
+	desk, _ := newTestDesk(l)
+	withLicense(l, "worker") // for 8 slots a node
+	for _, c := range []struct {
+		license    string
+		most, want int64
+	}{{"", 3, 3}, {"", 0, fleet.MaxSlots}, {"lic-1", 3, 3}, {"lic-1", 20, 8}, {"lic-1", 0, 8}} {
+		node := fleet.NodeRecord{ID: "rack-1", Role: "worker", License: c.license, MaxSlots: c.most}
+		r, err := desk.Register(t.Context(), Credential{Known: true, Node: node}, Claim{Capacity: fleet.Vector{Slots: 100}})
+		if err != nil || r.Capacity.Slots != c.want {
+			t.Errorf("%+v: %d slots, %v", c, r.Capacity.Slots, err)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -78,66 +77,6 @@ func (db *DB) Job(ctx context.Context, id ids.JobID, scope record.Scope) (record
 	}
 	job, err := pgx.CollectExactlyOneRow(rows, scanJob)
 	return job, problem(what, err)
-}
-
-// Jobs lists jobs, newest first. A page's After is the last job's id.
-func (db *DB) Jobs(ctx context.Context, filter record.JobFilter, page record.Page) ([]record.Job, error) {
-	q, err := jobsQuery(filter, page)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := db.pool.Query(ctx, q.sql, q.args...)
-	if err != nil {
-		return nil, problem("list jobs", err)
-	}
-	jobs, err := pgx.CollectRows(rows, scanJob)
-	return jobs, problem("list jobs", err)
-}
-
-// jobsQuery looks up an owner's list app by app: each is one stretch of an index
-// in the order wanted, so that a small owner's page costs little beside a large
-// one's millions. A list by pools walks back through everybody's jobs: an index by
-// pool would have a price for every job that runs.
-func jobsQuery(f record.JobFilter, page record.Page) (*query, error) {
-	q := &query{}
-	var where []string
-	if page.After != "" {
-		after, err := ids.ParseJobID(page.After)
-		if err != nil {
-			return nil, badPage(page)
-		}
-		where = append(where, "id < "+q.arg(after.String()))
-	}
-	if f.State != nil {
-		where = append(where, "state = "+q.arg(storedState(*f.State)))
-		if !f.State.Terminal() {
-			where = append(where, "ended_at IS NULL") // the open jobs' index
-		}
-	}
-	if f.Node != "" {
-		where = append(where, "node_id = "+q.arg(f.Node))
-	}
-	if !f.Scope.All() {
-		where = append(where, q.scoped(f.Scope, "owner_id", fmt.Sprintf(jobPool, "jobs")))
-	}
-	byApp := f.App != "" || f.Owner != nil && len(f.Pools) == 0
-	switch {
-	case f.App != "":
-		where = append(where, "app_id = "+q.arg(f.App))
-	case byApp:
-		where = append(where, "app_id = a.id")
-	}
-	filter := ""
-	if len(where) > 0 {
-		filter = " WHERE " + strings.Join(where, " AND ")
-	}
-	most := " ORDER BY id DESC LIMIT " + q.arg(limit(page))
-	from := "(SELECT * FROM jobs" + filter + most + ") j"
-	if byApp && f.App == "" {
-		from = "(SELECT id FROM apps WHERE owner_id = " + q.arg(*f.Owner) + ") a CROSS JOIN LATERAL " + from
-	}
-	q.sql = fmt.Sprintf(selectJobs, from) + strings.ReplaceAll(most, "id", "j.id")
-	return q, nil
 }
 
 // JobAttempts lists a job's superseded attempts, oldest first. The current one

@@ -5,10 +5,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/store"
 	"rockpool/backend/internal/store/storetest"
+	"rockpool/migrations"
 )
 
 // Any number of servers may start on one new database.
@@ -75,4 +79,61 @@ func TestServerRoleGrants(t *testing.T) {
 	if storetest.Query[bool](t, urls, "SELECT has_schema_privilege($1, 'public', 'CREATE')", storetest.ServerRole) {
 		t.Error("the server may create tables")
 	}
+}
+
+// Roles, nodes, pools and holds of before the roles became data are kept, whichever
+// way the migration goes.
+func TestMigration5_KeepsWhatWasThere(t *testing.T) {
+	h := newHouse(t)
+	storetest.InsertHold(t, h.urls, h.node.ID, fleet.HoldCordon)
+	file := func(name string) string {
+		sql, err := migrations.FS.ReadFile("20261129000005_control.tx." + name + ".sql")
+		h.must(err)
+		return string(sql)
+	}
+	h.script(file("down"))
+	for _, table := range []string{"roles", "alarms"} {
+		if storetest.Query[bool](t, h.urls, "SELECT to_regclass('public.' || $1) IS NOT NULL", table) {
+			t.Errorf("%s is left over", table)
+		}
+	}
+	h.urls.Exec(t, "UPDATE nodes SET role = 'dancer'")
+	h.urls.Exec(t, "UPDATE licenses SET roles = '{worker,singer}'")
+	storetest.Bind(t, h.urls, h.app.ID, fleet.Binding{Role: "drummer", Pools: []string{"default"}})
+	h.script(file("up"))
+	h.must(store.Migrate(ctx, h.urls.Admin, storetest.ServerRole)) // the grants
+	roles, err := h.db.Roles(ctx)
+	h.must(err)
+	names := map[string]bool{}
+	for _, r := range roles {
+		names[r.Name] = r.BuiltIn
+	}
+	for _, name := range []string{"dancer", "singer", "drummer"} {
+		if builtIn, there := names[name]; !there || builtIn {
+			t.Errorf("role %s is there: %v, built in: %v", name, there, builtIn)
+		}
+	}
+	if len(roles) != 9 {
+		t.Errorf("roles %v", roles)
+	}
+	s := h.snapshot()
+	for _, p := range s.Pools {
+		if p.Thresholds != fleet.DefaultThresholds() {
+			t.Errorf("pool %s has the thresholds %+v", p.ID, p.Thresholds)
+		}
+	}
+	if n := s.Nodes[0]; len(n.Holds) != 1 || n.Holds[0].Deadline != 0 || n.Holds[0].Until != 0 || n.MaxSlots != 0 {
+		t.Errorf("node %+v", n)
+	}
+	h.commit(&core.Effects{Alarms: []core.AlarmWrite{{Alarm: fleet.Alarm{ID: 1, Count: 1, RaisedAt: now(), LastAt: now()}}}})
+}
+
+// script runs a file of several statements as the owner.
+func (h *house) script(sql string) {
+	h.t.Helper()
+	conn, err := pgx.Connect(ctx, h.urls.Admin)
+	h.must(err)
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
+	h.must(err)
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -149,6 +150,9 @@ func TestLeftNodeRegistersAgain(t *testing.T) {
 	back, err := register(h.db, license.ID, "another-wish", secret)
 	if err != nil || back.ID != first.ID || back.Left || back.Pool != fleet.PoolDefault {
 		t.Fatalf("back with its secret: %+v, %v; want the same node where it was", back, err)
+	}
+	if e := newest(t, h.db); e.Action != "node_registered" || !strings.Contains(string(e.After), `"pool":"default"`) {
+		t.Fatalf("entry %s says that it is in %s", e.Action, e.After)
 	}
 	leave()
 	other, err := register(h.db, license.ID, "ams-1", storetest.Sum())
