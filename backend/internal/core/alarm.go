@@ -89,7 +89,7 @@ func noteAlarm(c *alarm.Case, action string, by Actor, detail string, out *Effec
 
 // recallAlarms gives everything its alarms back after a Load.
 func (d *Dispatch) recallAlarms(now fleet.Time, snap *Snapshot) {
-	d.alarms.Load(snap.Epoch, snap.Alarms)
+	d.alarms.Load(snap.Epoch, snap.NewestAlarm, snap.Alarms)
 	for _, c := range d.alarms.Lasting() {
 		switch n := d.nodes[c.Node]; {
 		case n != nil:

@@ -313,9 +313,15 @@ func TestAlarm_OverARestart(t *testing.T) {
 	for _, spec := range []*fleet.JobSpec{waits, ends} {
 		w.submit(spec, "")
 	}
+	since := w.now
 	w.exhaust("a2")
 	w.beat(70_000)
 	w.commit()
+	w.reload()
+	w.after()
+	if got := w.poolView("pool-1").OldestWait; got != since {
+		t.Fatalf("loaded anew, it waits since %d, not %d", got, since)
+	}
 	before := map[string]fleet.Alarm{}
 	for _, a := range w.d.Alarms() {
 		before[a.App+string(a.Kind)] = a
@@ -323,6 +329,9 @@ func TestAlarm_OverARestart(t *testing.T) {
 	delete(w.store.jobs, ends.ID) // as another process ended it
 	w.store.order = []ids.JobID{waits.ID}
 	w.restartServer()
+	if got := w.poolView("pool-1").OldestWait; got != since {
+		t.Fatalf("after a restart it waits since %d, not %d", got, since)
+	}
 	w.join(w.agents[0])
 	w.beat(5000)
 	w.commit()

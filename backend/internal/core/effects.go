@@ -347,4 +347,6 @@ type Snapshot struct {
 	// Placements that last, by id.
 	Placements []OpenPlacement
 	Alarms     []fleet.Alarm // that last, and ended ones that are still silenced
+	// NewestAlarm is the greatest id that any alarm ever had; 0: none, or unknown.
+	NewestAlarm int64
 }

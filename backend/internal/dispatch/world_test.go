@@ -21,6 +21,7 @@ type database struct {
 	base    core.Snapshot
 	jobs    map[ids.JobID]core.OpenJob
 	batches [][]ids.JobID // jobs of each committed batch, in order
+	alarms  []fleet.Alarm // of the newest batch that has some
 	fail    []error       // of the next commits; nil: commit
 	away    bool          // LoadSnapshot fails
 
@@ -59,6 +60,9 @@ func (db *database) Commit(_ context.Context, e *core.Effects) ([]core.Refusal, 
 	for _, s := range e.Sessions {
 		n := &db.base.Nodes[0]
 		n.Epoch, n.BootID, n.Capacity, n.Runners, n.Backend = s.Epoch, s.Report.BootID, s.Report.Capacity, s.Report.Runners, s.Report.Backend
+	}
+	for i, w := range e.Alarms {
+		db.alarms = append(db.alarms[:i:i], w.Alarm)
 	}
 	db.batches = append(db.batches, named)
 	return nil, nil

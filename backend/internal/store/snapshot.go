@@ -46,6 +46,9 @@ func (db *DB) LoadSnapshot(ctx context.Context) (*core.Snapshot, error) {
 		if s.Alarms, err = db.loadAlarms(ctx, tx); err != nil {
 			return fmt.Errorf("alarms: %w", err)
 		}
+		if err := tx.QueryRow(ctx, "SELECT coalesce(max(id), 0) FROM alarms").Scan(&s.NewestAlarm); err != nil {
+			return fmt.Errorf("the newest alarm: %w", err)
+		}
 		return db.reconcile(ctx, tx, s.Jobs)
 	})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"rockpool/backend/internal/core/fleet"
 )
 
-// numbers is how many alarms one epoch of the shard may raise.
+// numbers lie between the alarms of one epoch of the shard and the next one's.
 const numbers = 1 << 20
 
 // Book is the alarms that last, and the silences that outlast theirs.
@@ -36,10 +36,10 @@ type Case struct {
 func (c *Case) Lasts() bool { return c != nil && c.ResolvedAt == 0 }
 
 // Load begins, or begins again, under the epoch with the alarms that the
-// database has: those that last, and ended ones that are still silenced. Numbers
-// that were given before are not given again.
-func (b *Book) Load(epoch int64, alarms []fleet.Alarm) {
-	b.newest = max(b.newest, epoch*numbers)
+// database has: those that last, and ended ones that are still silenced. newest
+// is the greatest id of all (0: unknown): none that was given is given again.
+func (b *Book) Load(epoch, newest int64, alarms []fleet.Alarm) {
+	b.newest = max(b.newest, newest, epoch*numbers)
 	b.cases, b.silenced = map[fleet.Fingerprint]*Case{}, map[fleet.Fingerprint]*Case{}
 	b.lasting, b.unwritten = nil, nil
 	for i := range alarms {

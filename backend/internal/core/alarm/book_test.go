@@ -69,7 +69,7 @@ func (p *plainBook) kept() (list []fleet.Alarm) {
 func TestBook_EqualsAPlainOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, plain, epoch := &Book{}, &plainBook{now: 1000, written: map[int64]fleet.Alarm{}}, int64(3)
-		b.Load(epoch, nil)
+		b.Load(epoch, 0, nil)
 		for range rapid.IntRange(1, 120).Draw(t, "steps") {
 			plain.now += fleet.Time(rapid.SampledFrom([]int{0, 1, 500, 5000}).Draw(t, "pass"))
 			if rapid.IntRange(0, 14).Draw(t, "restart") == 0 {
@@ -78,7 +78,7 @@ func TestBook_EqualsAPlainOne(t *testing.T) {
 					plain.all[i] = plain.written[plain.all[i].ID]
 				}
 				b = &Book{}
-				b.Load(epoch, plain.kept())
+				b.Load(epoch, 0, plain.kept())
 			}
 			stepBook(t, b, plain)
 			compareBook(t, b, plain)
@@ -183,7 +183,7 @@ func compareBook(t *rapid.T, b *Book, plain *plainBook) {
 func TestBook_NumbersAreNeverGivenTwice(t *testing.T) {
 	b, seen := &Book{}, map[int64]bool{}
 	for range 3 {
-		b.Load(2, nil)
+		b.Load(2, 0, nil)
 		for _, f := range prints {
 			c, _ := b.Raise(1, f, 1)
 			if seen[c.ID] || c.ID>>20 != 2 {
@@ -193,15 +193,38 @@ func TestBook_NumbersAreNeverGivenTwice(t *testing.T) {
 			b.Resolve(2, c)
 		}
 	}
-	b.Load(2, []fleet.Alarm{{ID: 5 << 20, Fingerprint: prints[0]}})
+	b.Load(2, 0, []fleet.Alarm{{ID: 5 << 20, Fingerprint: prints[0]}})
 	if c, _ := b.Raise(1, prints[1], 1); c.ID != 5<<20+1 {
 		t.Fatalf("above a greater one that was read back: %d", c.ID)
+	}
+	b.Load(2, 9<<20, nil)
+	if c, _ := b.Raise(1, prints[1], 1); c.ID != 9<<20+1 {
+		t.Fatalf("above the greatest of all: %d", c.ID)
+	}
+}
+
+// A silence that was ended does not come back from the alarm that had it first.
+func TestBook_SilenceGoesOverOnce(t *testing.T) {
+	b, until := &Book{}, fleet.Time(1000)
+	b.Load(1, 0, nil)
+	first, _ := b.Raise(1, prints[0], 1)
+	b.Silence(2, first.ID, until, "bob")
+	b.Resolve(3, first)
+	second, before := b.Raise(4, prints[0], 1)
+	if before != first || second.SilencedUntil != until || first.SilencedUntil != 4 {
+		t.Fatalf("raised anew: %+v, before %+v", second, before)
+	}
+	b.Silence(5, second.ID, 5, "ann")
+	b.Resolve(6, second)
+	b.Load(1, 0, nil) // neither is silenced any more
+	if third, before := b.Raise(7, prints[0], 1); before != nil || third.SilencedUntil != 0 {
+		t.Fatalf("the third is silenced: %+v", third)
 	}
 }
 
 func TestBook_CountingAllocatesNothing(t *testing.T) {
 	b := &Book{}
-	b.Load(1, nil)
+	b.Load(1, 0, nil)
 	c, _ := b.Raise(1, prints[0], 1)
 	b.Again(2, c, 1)
 	if n := testing.AllocsPerRun(100, func() { b.Again(3, c, 1) }); n != 0 {
