@@ -216,35 +216,49 @@ func TestPutBinding(t *testing.T) {
 	}
 }
 
-// A binding and the deletion of its pool at once: one of them is refused, and no
-// binding names a pool that is not there.
-func TestBindAgainstDelete(t *testing.T) {
-	db := storetest.New(t)
-	user := storetest.InsertUser(t, db)
-	app := storetest.InsertApp(t, db, user.ID)
-	bound, deleted := 0, 0
-	for i := range 60 {
-		id := fmt.Sprint("p-", i)
-		canary(t, db, id)
+// What comes to refer to a pool, and the pool's deletion, at once: one of them is
+// refused, and nothing refers to a pool that is not there.
+func TestReferAgainstDelete(t *testing.T) {
+	h := newHouse(t)
+	refer := []struct {
+		what string
+		do   func(pool string) error
+		code fleet.Code // when the pool has gone
+	}{
+		{"binding", func(pool string) error {
+			_, _, err := h.db.PutBinding(ctx, storetest.Actor, h.app.ID, fleet.Binding{Pools: []string{fleet.PoolDefault, pool}}, "", nil)
+			return err
+		}, fleet.CodeUnprocessable},
+		{"move", func(pool string) error {
+			_, _, err := h.db.MoveNode(ctx, storetest.Actor, h.node.ID, pool, "", nil)
+			return err
+		}, fleet.CodeNotFound},
+		{"grant", func(pool string) error {
+			_, err := h.db.SetUserRoles(ctx, storetest.Actor, h.user.ID, nil, []record.Grant{{Role: "viewer", Pool: pool}}, "")
+			return err
+		}, fleet.CodeUnprocessable},
+	}
+	referred, deleted := 0, 0
+	for i := range 75 {
+		id, r := fmt.Sprint("p-", i), refer[i%len(refer)]
+		canary(t, h.db, id)
 		var group sync.WaitGroup
-		var bind, gone error
-		group.Go(func() {
-			_, _, bind = db.PutBinding(ctx, storetest.Actor, app.ID, fleet.Binding{Pools: []string{fleet.PoolDefault, id}}, "", nil)
-		})
-		group.Go(func() { gone = db.DeletePool(ctx, storetest.Actor, id, "", nil) })
+		var failed, gone error
+		group.Go(func() { failed = r.do(id) })
+		group.Go(func() { gone = h.db.DeletePool(ctx, storetest.Actor, id, "", nil) })
 		group.Wait()
 		switch {
-		case bind == nil && gone != nil:
+		case failed == nil && gone != nil:
 			wantCode(t, gone, fleet.CodeConflict)
-			bound++
-		case bind != nil && gone == nil:
-			wantCode(t, bind, fleet.CodeUnprocessable)
+			referred++
+		case failed != nil && gone == nil:
+			wantCode(t, failed, r.code)
 			deleted++
 		default:
-			t.Fatalf("round %d: bound %v, deleted %v", i, bind, gone)
+			t.Fatalf("round %d: %s %v, deleted %v", i, r.what, failed, gone)
 		}
 	}
-	t.Logf("%d bound, %d deleted", bound, deleted)
+	t.Logf("%d times referred to, %d times deleted", referred, deleted)
 }
 
 func TestRoles(t *testing.T) {
