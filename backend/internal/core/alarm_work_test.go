@@ -429,3 +429,25 @@ func benchmarkRefusal(b *testing.B, policy fleet.ExhaustedPolicy, nodes int) {
 		}
 	}
 }
+
+// A node that leaves raises nothing; one that dies is suspect, then lost.
+func TestCase_N26_LeavingIsNoAlarm(t *testing.T) {
+	w := script(t, record("n1", "pool-1", 1, 1), record("n2", "pool-2", 2, 1))
+	w.d.Goodbye(w.now, "n1", w.agents[0].epoch, GoodbyeLeft, w.pending)
+	w.agents[0].open = false
+	w.after()
+	w.disconnect(w.agents[1])
+	if got := w.d.nodes["n2"].lease.State; got != fleet.LeaseSuspect {
+		t.Fatalf("without its connection it is %v", got)
+	}
+	w.pass(200_000)
+	w.commit()
+	for _, a := range w.store.alarms.rows {
+		if a.Pool == "pool-1" || a.Node == "n1" {
+			t.Errorf("it left, and %+v", a)
+		}
+	}
+	if w.lasting(fleet.AlarmNodeLost).Node != "n2" || w.lasting(fleet.AlarmNodesNotReady).Pool != "pool-2" {
+		t.Errorf("one died, and %+v", w.d.Alarms())
+	}
+}

@@ -229,19 +229,19 @@ func (c *cohort) describe(d *Dispatch, now fleet.Time, a *fleet.Alarm) {
 		dec = &d.scratch
 	}
 	a.Detail = dec.Refusal()
-	if n := d.elsewhere(d.appOf(j.spec).Owner, r); n > 0 {
+	if n := d.elsewhere(d.appOf(j.spec).Owner, j.spec.Role, r); n > 0 {
 		a.Detail += "; in other pools: " + fleet.Count(n, "usable node") + " of its owner"
 	}
 }
 
-// elsewhere counts the owner's nodes that may get new work in pools which the
-// route does not lead to: often the cause.
-func (d *Dispatch) elsewhere(owner int64, r *route) (nodes int64) {
-	if owner == 0 {
+// elsewhere counts the owner's nodes of the role that may get new work in pools
+// which the route does not lead to: often the cause.
+func (d *Dispatch) elsewhere(owner int64, role string, r *route) (nodes int64) {
+	if d.owners[owner] == 0 {
 		return 0
 	}
 	for _, n := range d.order {
-		if n.rec.Owner == owner && n.slot.Blocks() == 0 && !slices.Contains(r.tries, n.rec.Pool) {
+		if n.owner == owner && n.rec.Role == role && n.slot.Eligible() && !slices.Contains(r.tries, n.rec.Pool) {
 			nodes++
 		}
 	}

@@ -352,8 +352,10 @@ func (w *world) step() {
 		w.liftAny(a)
 	case choice < 97:
 		w.change()
-	case choice < 99:
+	case choice < 98:
 		w.listen()
+	case choice < 99:
+		w.people()
 	default:
 		w.depart(a)
 	}

@@ -243,7 +243,7 @@ func (d *Dispatch) reroute(match func(*fleet.JobSpec) bool) {
 		}
 	}
 	d.look.hopes = true
-	slices.SortFunc(moved, byWait)
+	slices.SortFunc(moved, byWait) // each joins its line at the end
 	for _, j := range moved {
 		r := d.routeOf(j.spec)
 		d.enqueue(j, r, j.waits.Since)

@@ -120,3 +120,19 @@ func (w *world) restAlarms() {
 		w.fail("nothing waits, and somebody goes on looking: %+v, %d", w.d.look, len(w.d.cohorts))
 	}
 }
+
+// people acknowledge and silence an alarm that lasts.
+func (w *world) people() {
+	lasting := w.d.Alarms()
+	if len(lasting) == 0 {
+		return
+	}
+	a := lasting[w.pick("alarm", len(lasting))]
+	known := w.d.AckAlarm(w.now, a.ID, Actor{Subject: "u:1"}, "ann", w.pending)
+	until := w.now + []fleet.Time{-1, 5000, 500_000}[w.pick("until", 3)]
+	known = w.d.SilenceAlarm(w.now, a.ID, until, Actor{Subject: "u:2"}, "bob", "", w.pending) && known
+	if now := w.d.alarms.Find(a.Fingerprint); !known || now.AckedAt == 0 || now.SilencedUntil != max(0, until) && until > w.now {
+		w.fail("%+v was acknowledged and silenced, and is %+v", a, now)
+	}
+	w.after()
+}
