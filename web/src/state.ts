@@ -29,13 +29,13 @@ export function outOfUse(node: Stated & Pick<NodeRow, "pool" | "slots_total" | "
   return nodeState(node) === "ready" && node.pool !== "unassigned" ? 0 : Math.max(0, node.slots_total - node.slots_used);
 }
 
-/** Who put it there: user 1, the node, automatic. */
-const holder = (hold: RowHold) => hold.actor.replace(/^u:/, "user ") || { self: "the node", auto: "automatic" }[hold.owner] || hold.owner;
+/** Who put it there: user 1, the node. */
+const holder = (hold: RowHold) => hold.actor.replace(/^u:/, "user ") || (hold.owner === "self" ? "the node" : hold.owner);
 
 /** drain 10m, user 1: kernel update. What is left is counted on by the age of the row. */
 export function holdText(hold: RowHold, elapsed = 0): string {
   const left = hold.left_ms < 0 ? "" : hold.left_ms > elapsed ? ` ${age(hold.left_ms - elapsed)}` : " due";
-  const who = hold.kind === "auto" ? "" : `, ${holder(hold)}`;
+  const who = hold.owner === "auto" ? "" : `, ${holder(hold)}`;
   return `${hold.kind}${left}${who}${hold.reason ? `: ${hold.reason}` : ""}`;
 }
 

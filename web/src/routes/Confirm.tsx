@@ -21,7 +21,7 @@ export function Confirm({ text, tone = "danger", busy, off, note, onClose, onCon
   const stale = useStale();
   return (
     <>
-      {note && <span className={styles.note}>{note}</span>}
+      {note && <p className={styles.note}>{note}</p>}
       <Button onPress={onClose}>Cancel</Button>
       <Button tone={tone} onPress={onConfirm} isDisabled={busy} why={stale ? "No word from the server" : off}>
         {text}

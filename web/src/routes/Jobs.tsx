@@ -127,6 +127,7 @@ export function rowOf(j: Job): JobRow {
     created_at: at(j.createdAt),
     started_at: at(j.startedAt),
     ended_at: at(j.endedAt),
+    not_before: at(j.notBefore),
     waits: "",
   };
 }

@@ -140,7 +140,11 @@ function Lease({ node }: { node: Row }) {
   return (
     <Panel
       title="Lease"
-      side={<Breaks list={breaks} />}
+      side={
+        <span className={styles.legend}>
+          <Breaks list={breaks} />
+        </span>
+      }
       note={`${whole >= day ? "24 h" : duration(whole)}, ready ${((ready / whole) * 100).toFixed(1).replace(".0", "")}%`}
     >
       <div className={styles.strip}>

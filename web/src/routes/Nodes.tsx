@@ -85,7 +85,16 @@ function columns(now: number): Column<Row>[] {
     },
     { key: "epoch", head: "Epoch", width: "52px", number: true, cell: (n) => <Quiet>{n.epoch}</Quiet>, compare: (a, b) => a.epoch - b.epoch },
     { key: "agent", head: "Agent", width: "76px", cell: (n) => <Quiet>{n.agent_version}</Quiet>, compare: words((n) => n.agent_version) },
-    { key: "hold", head: "Hold", width: "minmax(124px, 1fr)", cell: (n) => <Quiet>{holds(n, now)}</Quiet> },
+    {
+      key: "hold",
+      head: "Hold",
+      width: "minmax(124px, 1fr)",
+      cell: (n) => (
+        <span className={styles.quiet} title={holds(n, now) || undefined}>
+          {holds(n, now)}
+        </span>
+      ),
+    },
   ];
 }
 

@@ -24,7 +24,7 @@ import { byPlace } from "./pool";
 type Row = Live<NodeRow>;
 
 const deadlines: [value: string, text: string][] = [
-  ["", "none: to its end"],
+  ["", "as long as it takes"],
   ["5m", "5 minutes"],
   ["10m", "10 minutes"],
   ["30m", "30 minutes"],
