@@ -41,10 +41,11 @@ function text<K extends string>(s: Record<string, unknown>, key: K): { [P in K]?
 const fleet = createRoute({
   getParentRoute: () => inside,
   path: "/",
-  validateSearch: (s: Record<string, unknown>): { q?: string; view?: "table"; add?: boolean } => ({
+  validateSearch: (s: Record<string, unknown>): { q?: string; view?: "table"; add?: boolean; create?: boolean } => ({
     ...text(s, "q"),
     ...(s.view === "table" ? { view: "table" as const } : {}),
     ...(s.add ? { add: true } : {}),
+    ...(s.create ? { create: true } : {}),
   }),
   component: lazyRouteComponent(() => import("./routes/Fleet"), "Fleet"),
 });

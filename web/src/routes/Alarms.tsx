@@ -70,10 +70,10 @@ function Past() {
   const pages = useInfiniteQuery({
     queryKey: ["alarms", "past"],
     initialPageParam: "",
-    queryFn: ({ pageParam }) => listAlarms({ state: "resolved", pageToken: pageParam }),
+    queryFn: ({ pageParam }) => listAlarms({ pageToken: pageParam }),
     getNextPageParam: (last) => last.nextPageToken || undefined,
   });
-  const list = pages.data?.pages.flatMap((p) => p.items) ?? [];
+  const list = pages.data?.pages.flatMap((p) => p.items).filter((a) => a.resolvedAt) ?? [];
   const rows: Live<AlarmRow>[] = list.map((a) => ({ ...rowOfAlarm(a, now), received: now }));
   const ended = new Map(list.map((a) => [a.id, a.resolvedAt ?? a.lastAt]));
   return (

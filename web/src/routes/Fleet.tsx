@@ -18,6 +18,7 @@ import { PoolTable } from "./PoolTable";
 import { byPlace, ready, sum } from "./pool";
 
 const Enroll = lazy(() => import("./Enroll").then((m) => ({ default: m.Enroll })));
+const CreatePool = lazy(() => import("./CreatePool").then((m) => ({ default: m.CreatePool })));
 const AddNode = lazy(() => import("./Enroll").then((m) => ({ default: m.AddNode })));
 
 /** How much there is and where: totals, then every pool. */
@@ -26,7 +27,7 @@ export function Fleet() {
   const navigate = useNavigate();
   const session = useSession();
   const stale = useStale();
-  const { q, view, add, ...none } = search;
+  const { q, view, add, create, ...none } = search;
   const fleet = useTopic("fleet").rows[0];
   const pools = useTopic("pools");
   const all = pools.rows.toSorted(byPlace);
@@ -34,6 +35,7 @@ export function Fleet() {
   const shown = all.filter((p) => `${p.id} ${p.name} ${p.kind}`.toLowerCase().includes(words));
   const nodes = fleet && sum(fleet.nodes);
   const go = (next: typeof search) => void navigate({ to: "/", search: next, replace: true });
+  const close = () => go({ ...none, ...(q && { q }), ...(view && { view }) });
   const first = nodes === 0 && isSuperadmin(session);
   return (
     <Page
@@ -56,6 +58,11 @@ export function Fleet() {
               />
             </span>
           )}
+          {isSuperadmin(session) && (
+            <Button icon="plus" onPress={() => go({ ...search, create: true })} why={stale ? "No word from the server" : undefined}>
+              Create pool
+            </Button>
+          )}
           {isSuperadmin(session) && !first && (
             <Button tone="primary" icon="plus" onPress={() => go({ ...search, add: true })} why={stale ? "No word from the server" : undefined}>
               Add node
@@ -76,7 +83,10 @@ export function Fleet() {
           {isSuperadmin(session) && pools.phase === "ready" && <Aligned pools={all} />}
         </>
       )}
-      <Suspense>{add && !first && <AddNode onClose={() => go({ ...none, ...(q && { q }), ...(view && { view }) })} />}</Suspense>
+      <Suspense>
+        {add && !first && <AddNode onClose={close} />}
+        {create && <CreatePool onClose={close} />}
+      </Suspense>
     </Page>
   );
 }

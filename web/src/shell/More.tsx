@@ -22,9 +22,9 @@ export function More({ onClose }: { onClose(): void }) {
     onClose();
     void navigate({ to });
   };
-  const add = () => {
+  const begin = (what: { add: true } | { create: true }) => {
     onClose();
-    void navigate({ to: "/", search: { add: true } });
+    void navigate({ to: "/", search: what });
   };
   return (
     <Sheet title={session?.user.name ?? ""} open onClose={onClose}>
@@ -38,9 +38,14 @@ export function More({ onClose }: { onClose(): void }) {
         Search or run
       </Button>
       {isSuperadmin(session) && (
-        <Button icon="plus" onPress={add}>
-          Add node
-        </Button>
+        <>
+          <Button icon="plus" onPress={() => begin({ add: true })}>
+            Add node
+          </Button>
+          <Button icon="plus" onPress={() => begin({ create: true })}>
+            Create pool
+          </Button>
+        </>
       )}
       {placesFor(session)
         .slice(1)

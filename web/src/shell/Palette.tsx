@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Dialog } from "react-aria-components/Dialog";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { useTopic } from "../live/live";
-import { useSession } from "../session";
+import { isSuperadmin, useSession } from "../session";
 import { nodeState } from "../state";
 import { nextTheme, setTheme, useTheme } from "../theme";
 import { Glyph } from "../ui/Glyph";
@@ -32,7 +32,12 @@ export function Palette({ onClose }: { onClose(): void }) {
   };
   const actions: [string, () => void][] = [
     ...placesFor(session).flatMap((g) => g.places.map((p): [string, () => void] => [`Go to ${p.text}`, () => navigate({ to: p.to })])),
-    ["Add node", () => navigate({ to: "/", search: { add: true } })],
+    ...(isSuperadmin(session)
+      ? [
+          ["Add node", () => navigate({ to: "/", search: { add: true } })] satisfies [string, () => void],
+          ["Create pool", () => navigate({ to: "/", search: { create: true } })] satisfies [string, () => void],
+        ]
+      : []),
     [`Theme: ${themeNames[nextTheme[theme]]}`, () => setTheme(nextTheme[theme])],
     ["Sign out", signOutNow],
   ];
