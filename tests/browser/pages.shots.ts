@@ -41,15 +41,61 @@ async function populate(fleet: Fleet) {
   await fleet.call("PUT", "/v1/admin/nodes/ber-worker-01/pool", { pool: "default", reason: "shared" });
   await fleet.call("PUT", "/v1/admin/nodes/hel-arm-01/pool", { pool: "unassigned", reason: "new disk" });
   await fleet.call("POST", "/v1/admin/nodes/fra-edge-02/cordon", { reason: "kernel update" });
+  await fleet.call("POST", "/v1/admin/node-pools", { id: "canary-arm" });
+  await fleet.call("PUT", "/v1/admin/nodes/ams-edge-01/pool", { pool: "canary-arm", reason: "new agent" });
+  await fleet.call("PUT", "/v1/admin/app-pool-bindings/chat", { role: "worker", pools: ["pool-1", "default"], allowFallbackToDefault: false });
+  await fleet.app("thumbs", "1");
   const done = await submit(fleet, "cam-7", 0);
   await submit(fleet, "cam-7", 0, { runner: "checksum", params: {}, inputs: {} }).catch(() => undefined);
   for (let i = 0; i < 6; i++) await submit(fleet, "cam-7", 280, { priority: 40 + i });
   const running = await submit(fleet, "cam-7", 280, { demands: { slots: 2 } });
   for (let i = 0; i < 5; i++) await submit(fleet, "chat", 280);
   const waiting = await submit(fleet, "cam-7", 1, { demands: { slots: 12 } });
+  for (let i = 0; i < 3; i++) await submit(fleet, "cam-7", 1, { demands: { slots: 20 } }); // no node of the pool could ever take it
   await ended(fleet, done.id);
   await fleet.killAgent("lis-edge-11");
   return { done, running, waiting };
+}
+
+/** Pools, alarms, apps and the audit, each with its sheets. */
+async function controlPages(page: Page, fleet: Fleet, project: string) {
+  const open = async (path: string, text: string | RegExp) => {
+    await page.goto(fleet.url + path);
+    await expect(page.getByText(text).filter({ visible: true }).first()).toBeVisible();
+    await page.waitForLoadState("networkidle");
+  };
+  await open("/pools/pool-1", "owner's pool");
+  await expect(page.locator("[data-alarm=pool_exhausted]")).toBeVisible();
+  await shoot(page, "pool", project);
+  await page.getByLabel("Select ams-edge-02").check();
+  await page.getByRole("button", { name: "Move", exact: true }).click();
+  await expect(page.getByText(/dry run at/)).toBeVisible();
+  await shoot(page, "pool-dryrun", project);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Drain pool" }).click();
+  await expect(page.getByText(/dry run at/)).toBeVisible();
+  await shoot(page, "pool-drain", project);
+  await open("/pools/canary-arm", "Nothing resolves here");
+  await page.getByRole("button", { name: "Promote" }).click();
+  await expect(page.getByText(/dry run at/)).toBeVisible();
+  await shoot(page, "pool-promote", project);
+  await open("/alarms", "pool_exhausted");
+  await shoot(page, "alarms", project);
+  await page.getByRole("link", { name: "pool_exhausted" }).click();
+  await expect(page.getByText(/jobs wait/)).toBeVisible();
+  await shoot(page, "alarm", project);
+  await open("/apps", /is bound to pool-1/);
+  await shoot(page, "apps", project);
+  await open("/apps?app=chat", /would take it|finds no/);
+  await shoot(page, "app", project);
+  await page.getByRole("button", { name: "Edit" }).click();
+  await shoot(page, "app-binding", project);
+  await open("/audit", "node_moved");
+  await shoot(page, "audit", project);
+  await page.getByRole("button", { name: "Verify" }).click();
+  await page.getByRole("button", { name: "Prove" }).click();
+  await expect(page.getByText("It holds: 0 crossings.")).toBeVisible();
+  await shoot(page, "audit-verify", project);
 }
 
 async function shoot(page: Page, name: string, project: string) {
@@ -118,6 +164,7 @@ test("pages", async ({ page }, info) => {
       await page.waitForLoadState("networkidle");
       await shoot(page, name, project);
     }
+    await controlPages(page, fleet, project);
     await page.goto(fleet.url);
     await expect(page.locator("[data-pool=default]")).toContainText("1 ready");
     if (project === "desk") await page.keyboard.press("Control+k");

@@ -91,7 +91,12 @@ test("a pool: made, bound to, given nodes, exhausted, and all right again", asyn
     await expect(page.getByText("No node is in this pool")).toBeVisible();
     await page.goto(`${fleet.url}/pools/gpu-big`);
     await expect(row(page, "ams-edge-01")).toBeVisible();
-    await expect(page.getByText("one app only").or(page.getByText(/1 app /)).first()).toBeVisible();
+    await expect(
+      page
+        .getByText("one app only")
+        .or(page.getByText(/1 app /))
+        .first(),
+    ).toBeVisible();
     await expect(page.getByRole("row", { name: /cam/ })).toContainText("bound, first");
     await axeClean(page, "pool");
   });
