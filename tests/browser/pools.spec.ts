@@ -34,7 +34,7 @@ async function choose(page: Page, name: string) {
 }
 
 const sheet = (page: Page) => page.getByRole("dialog");
-const row = (page: Page, id: string) => page.locator(`[data-node=${id}]`);
+const row = (page: Page, id: string) => page.locator(`[data-row=${id}]`);
 
 test("a pool: made, bound to, given nodes, exhausted, and all right again", async ({ page, problems }, info) => {
   const phone = info.project.name === "phone";
@@ -131,7 +131,7 @@ test("a pool: made, bound to, given nodes, exhausted, and all right again", asyn
 
   await test.step("drain a node; what it takes away is agreed to", async () => {
     await page.goto(`${fleet.url}/pools/gpu-big`);
-    await page.getByLabel(/^All 2 nodes/).check();
+    await page.getByLabel("Select all 2 rows").check();
     await page.getByRole("button", { name: "Drain", exact: true }).click();
     const confirm = sheet(page).getByRole("button", { name: "Drain 2 nodes" });
     await expect(sheet(page).getByText("cam will have no usable node.")).toBeVisible();

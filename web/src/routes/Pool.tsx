@@ -47,7 +47,6 @@ export function Pool() {
 function Shown({ pool }: { pool: Live<PoolRow> }) {
   const session = useSession();
   const [open, setOpen] = useState<Open>(null);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const nodes = useTopic("nodes");
   const own = useMemo(() => nodes.rows.filter((n) => n.pool === pool.id), [nodes.rows, pool.id]);
   const alarms = useTopic("alarms").rows.filter((a) => a.pool === pool.id);
@@ -69,7 +68,7 @@ function Shown({ pool }: { pool: Live<PoolRow> }) {
         main={
           <>
             <PoolCapacity pool={pool} />
-            <PoolNodes pool={pool.id} nodes={own} loading={nodes.phase === "loading"} selected={selected} onSelect={setSelected} />
+            <PoolNodes pool={pool.id} nodes={own} loading={nodes.phase === "loading"} />
           </>
         }
         side={

@@ -1,19 +1,19 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { age, count, plural } from "../format";
-import { useNow, useStale } from "../live/live";
+import { useNow } from "../live/live";
 import type { Live } from "../live/store";
-import { isSuperadmin, maySteer, useSession } from "../session";
+import { maySteer, useSession } from "../session";
 import { holdText, nodeState, nodeStates, outOfUse } from "../state";
 import { useOrder } from "../table/order";
+import { type Select, useSelect } from "../table/select";
 import { byText } from "../table/Table";
 import { CapacityBar } from "../ui/bars";
-import { Button } from "../ui/controls";
-import { RowBox } from "../ui/fields";
 import { State } from "../ui/Glyph";
 import { Empty, Gray, Panel } from "../ui/Panel";
 import type { NodeRow } from "../wire/messages";
 import { ageOf } from "./Nodes";
+import { NodesBulk } from "./NodesBulk";
 import styles from "./poolpage.module.css";
 
 type Row = Live<NodeRow>;
@@ -25,33 +25,25 @@ export interface PoolNodesProps {
   pool: string;
   nodes: Row[];
   loading: boolean;
-  selected: ReadonlySet<string>;
-  onSelect(ids: ReadonlySet<string>): void;
-  /** Opens the sheet for what is selected; without it nothing can be. */
-  onAct?(what: "move" | "drain" | "cordon"): void;
 }
 
 /** A pool's nodes, live; what is selected can be moved, drained or cordoned together. */
-export function PoolNodes({ pool, nodes, loading, selected, onSelect, onAct }: PoolNodesProps) {
+export function PoolNodes({ pool, nodes, loading }: PoolNodesProps) {
   const session = useSession();
   const [touched, setTouched] = useState(false);
-  const frozen = touched || selected.size > 0;
-  const shown = useOrder(nodes, "state", byState, frozen).slice(0, most);
-  const chosen = shown.filter((n) => selected.has(n.id)).length;
-  const steer = maySteer(session) && onAct !== undefined;
-  const mark = (id: string, on: boolean) => onSelect(new Set(on ? [...selected, id] : [...selected].filter((s) => s !== id)));
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const shown = useOrder(nodes, "state", byState, touched || selected.size > 0).slice(0, most);
+  const select = useSelect(shown, maySteer(session) ? { ids: selected, onChange: setSelected } : undefined);
+  const chosen = shown.filter((n) => selected.has(n.id));
   return (
     <Panel
       title="Nodes"
-      note={loading ? undefined : `${count(nodes.length)}${selected.size > 0 ? `  ${count(selected.size)} selected` : ""}`}
+      note={loading ? undefined : [count(nodes.length), ...(chosen.length > 0 ? [`${count(chosen.length)} selected`] : [])].join(", ")}
       flush
       side={
-        <>
-          {selected.size > 0 && onAct && <Acts onAct={onAct} mayMove={isSuperadmin(session)} />}
-          <Link to="/nodes" search={{ q: `pool:${pool}` }} data-link>
-            Show all
-          </Link>
-        </>
+        <Link to="/nodes" search={{ q: `pool:${pool}` }} data-link>
+          Show all
+        </Link>
       }
     >
       {loading ? (
@@ -61,20 +53,11 @@ export function PoolNodes({ pool, nodes, loading, selected, onSelect, onAct }: P
       ) : nodes.length === 0 ? (
         <None pool={pool} />
       ) : (
-        <table className={styles.nodes} onPointerEnter={() => setTouched(true)} onPointerLeave={() => setTouched(false)}>
+        <table className={styles.nodes} onPointerEnter={() => setTouched(true)} onPointerLeave={() => setTouched(false)} onKeyDown={select?.onKeyDown}>
           <caption className="visually-hidden">Nodes of {pool}</caption>
           <thead>
             <tr>
-              {steer && (
-                <th scope="col">
-                  <RowBox
-                    label={`All ${count(shown.length)} nodes shown`}
-                    checked={chosen === shown.length}
-                    some={chosen > 0}
-                    onChange={(on) => onSelect(new Set(on ? shown.map((n) => n.id) : []))}
-                  />
-                </th>
-              )}
+              {select && <th scope="col">{select.head}</th>}
               <th scope="col">State</th>
               <th scope="col">Node</th>
               <th scope="col">Backend</th>
@@ -90,7 +73,7 @@ export function PoolNodes({ pool, nodes, loading, selected, onSelect, onAct }: P
           </thead>
           <tbody>
             {shown.map((n) => (
-              <Line key={n.id} node={n} {...(steer && { selected: selected.has(n.id), onMark: (on: boolean) => mark(n.id, on) })} />
+              <Line key={n.id} node={n} select={select} />
             ))}
           </tbody>
         </table>
@@ -100,6 +83,7 @@ export function PoolNodes({ pool, nodes, loading, selected, onSelect, onAct }: P
           and {plural(nodes.length - shown.length, "more node")}
         </Link>
       )}
+      <NodesBulk rows={chosen} onClear={() => setSelected(new Set())} />
     </Panel>
   );
 }
@@ -109,36 +93,13 @@ function byState(a: Row, b: Row): number {
   return nodeStates.indexOf(nodeState(a)) - nodeStates.indexOf(nodeState(b)) || byText(a.id, b.id);
 }
 
-function Acts({ onAct, mayMove }: { onAct: NonNullable<PoolNodesProps["onAct"]>; mayMove: boolean }) {
-  const why = useStale() ? "No word from the server" : undefined;
-  return (
-    <span className={styles.acts}>
-      {mayMove && (
-        <Button small onPress={() => onAct("move")} why={why}>
-          Move
-        </Button>
-      )}
-      <Button small onPress={() => onAct("drain")} why={why}>
-        Drain
-      </Button>
-      <Button small onPress={() => onAct("cordon")} why={why}>
-        Cordon
-      </Button>
-    </span>
-  );
-}
-
-function Line({ node: n, selected, onMark }: { node: Row; selected?: boolean; onMark?(on: boolean): void }) {
+function Line({ node: n, select }: { node: Row; select: Select | undefined }) {
   const now = useNow();
   const seen = ageOf(n.last_seen_ms, n.received, now);
   const holds = n.holds.map(holdText).join("; ");
   return (
-    <tr data-selected={selected || undefined} data-node={n.id}>
-      {onMark && (
-        <td>
-          <RowBox label={`Select ${n.id}`} checked={Boolean(selected)} onChange={onMark} />
-        </td>
-      )}
+    <tr data-selected={select?.has(n.id) || undefined} data-row={n.id}>
+      {select && <td>{select.box(n.id)}</td>}
       <td>
         <State of={nodeState(n)} />
       </td>

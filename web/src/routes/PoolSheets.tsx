@@ -59,7 +59,7 @@ export function PoolStateSheet({ pool, to: first, onClose }: { pool: PoolRow; to
         />
       }
     >
-      <Segmented<PoolState>
+      <Segmented
         label="State"
         value={to}
         options={[
@@ -68,6 +68,7 @@ export function PoolStateSheet({ pool, to: first, onClose }: { pool: PoolRow; to
           ["disabled", "Disabled"],
         ]}
         onChange={setTo}
+        wide
       />
       <p>{words.says}</p>
       <Field label={reasonLabel} name="reason" value={reason} onChange={setReason} />
