@@ -36,6 +36,9 @@ async function choose(page: Page, name: string) {
 const sheet = (page: Page) => page.getByRole("dialog");
 const row = (page: Page, id: string) => page.locator(`[data-row=${id}]`);
 
+// axe looks for seconds a page, and a busy machine is slow.
+test.setTimeout(480_000);
+
 test("a pool: made, bound to, given nodes, exhausted, and all right again", async ({ page, problems }, info) => {
   const phone = info.project.name === "phone";
   await nodes("ams-edge-01", "ams-edge-02");
