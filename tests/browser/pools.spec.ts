@@ -29,7 +29,7 @@ async function press(page: Page, phone: boolean, name: string) {
 
 /** An entry of the small menu of a page's head. */
 async function choose(page: Page, name: string) {
-  await page.getByRole("button", { name: "More" }).filter({ visible: true }).first().click();
+  await page.locator("main header").getByRole("button", { name: "More" }).filter({ visible: true }).click();
   await page.getByRole("menuitem", { name }).click();
 }
 

@@ -99,7 +99,7 @@ function WaitingJobs({ alarm: a }: { alarm: Alarm }) {
   const more = a.waitingNow - a.waiting.length;
   return (
     <section className={styles.part}>
-      <h3>{plural(a.waitingNow, "job")} wait</h3>
+      <h3>{plural(a.waitingNow, "job waits", "jobs wait")}</h3>
       <ul className={styles.waiting}>
         {a.waiting.map((id) => (
           <li key={id}>

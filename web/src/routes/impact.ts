@@ -18,7 +18,7 @@ export function impactGlyph(a: AppImpact): "critical" | "warning" | "succeeded" 
 }
 
 export function impactWords(a: AppImpact): string {
-  if (a.after === 0 && a.before === 0) return a.waiting > 0 ? `stays exhausted, ${plural(a.waiting, "job")} wait` : "stays exhausted";
+  if (a.after === 0 && a.before === 0) return a.waiting > 0 ? `stays exhausted, ${plural(a.waiting, "job waits", "jobs wait")}` : "stays exhausted";
   if (a.after === 0) return `loses ${lost(a.before)}, then its work waits`;
   if (a.after === a.before) return "no change";
   if (a.after > a.before) return `gains ${plural(a.after - a.before, "node")}`;
