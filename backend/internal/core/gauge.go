@@ -10,8 +10,9 @@ import (
 	"rockpool/shared/ids"
 )
 
-// calmLooks is how many looks in a row must find enough free slots before that
-// alarm ends: a pool near its limit would raise it anew every few seconds.
+// calmLooks is how many looks in a row must find no work late, or enough slots
+// free, before that alarm ends: a pool near its limit would raise it anew every few
+// seconds.
 const calmLooks = 5
 
 // gauge is a pool's thresholds with what the newest look found.
@@ -27,9 +28,9 @@ type gauge struct {
 	notReady int32
 	silent   int32 // of those, for so long that a ready one would be suspect
 	counted  int32 // silent ones that the alarm has counted
-	easy     int   // looks in a row with enough free slots
 
 	alarms [3]*alarm.Case // of gaugeKinds; nil: it does not last
+	easy   [3]int         // looks in a row that found all well, by kind
 }
 
 const (
@@ -102,25 +103,29 @@ func (d *Dispatch) lookAtPools(now fleet.Time, out *Effects) {
 }
 
 func (d *Dispatch) gaugeQueue(now fleet.Time, g *gauge, out *Effects) {
-	if g.late == 0 {
-		d.calm(now, g, ofWait, out)
+	if g.late > 0 {
+		d.overstep(now, g, ofWait, g.lately, out)
 		return
 	}
-	d.overstep(now, g, ofWait, g.lately, out)
+	d.ease(now, g, ofWait, out)
 }
 
 func (d *Dispatch) gaugeSlots(now fleet.Time, g *gauge, out *Effects) {
 	if g.waiting > 0 && d.index.Pool(g.pool).FreeSlots() <= g.limits.FreeSlots {
 		again := int64(0)
-		if g.easy > 0 {
+		if g.easy[ofSlots] > 0 {
 			again = 1
 		}
-		g.easy = 0
 		d.overstep(now, g, ofSlots, again, out)
 		return
 	}
-	if g.easy++; g.easy >= calmLooks {
-		d.calm(now, g, ofSlots, out)
+	d.ease(now, g, ofSlots, out)
+}
+
+// ease ends the pool's alarm of the kind when it has been well for a while.
+func (d *Dispatch) ease(now fleet.Time, g *gauge, kind int, out *Effects) {
+	if g.easy[kind]++; g.easy[kind] >= calmLooks {
+		d.calm(now, g, kind, out)
 	}
 }
 
@@ -145,6 +150,7 @@ func (g *gauge) over(nodes int32) bool {
 
 // overstep raises the pool's alarm of the kind, or counts what is new of it.
 func (d *Dispatch) overstep(now fleet.Time, g *gauge, kind int, more int64, out *Effects) {
+	g.easy[kind] = 0
 	if c := g.alarms[kind]; c != nil {
 		if more > 0 {
 			d.alarms.Again(now, c, more)
