@@ -46,6 +46,7 @@ type (
 	MisalignedApp  = rest.MisalignedApp
 	PoolChange     = rest.PoolChange
 	PoolRequest    = rest.PoolRequest
+	RoleRequest    = rest.RoleRequest
 	Pair           = rest.Pair
 	User           = rest.User
 	UserRequest    = rest.UserRequest
