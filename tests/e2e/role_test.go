@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"testing"
 
 	"rockpool/backend/backendtest"
@@ -14,7 +15,7 @@ func TestEveryRoleGoesThroughThePool(t *testing.T) {
 	t.Parallel()
 	s := server(t)
 	u, other := newTenant(t, s), newTenant(t, s)
-	added := u.name + "-role"
+	added := fmt.Sprintf("role-of-%s", u.id)
 	if _, err := u.client.SubmitJob(t.Context(), backendtest.JobRequest{App: u.app, Runner: "noop", Role: added}, ""); err == nil {
 		t.Error("work of a role that is not there was taken")
 	}
@@ -56,7 +57,7 @@ func (u *tenant) nodeOf(role string) *rig.RawNode {
 		u.t.Fatal(err)
 	}
 	say := func(h wire.Hello) wire.Body { h.Role = role; return h }
-	o := u.options(role, rig.RawOptions{Answer: rig.Diligent, Say: say})
+	o := u.options(fmt.Sprintf("%.12s", role), rig.RawOptions{Answer: rig.Diligent, Say: say})
 	o.License = license.LicenseCode
 	return rig.JoinRawNode(u.t, u.s, o)
 }

@@ -257,9 +257,6 @@ func customize(name string, t reflect.Type, _ reflect.StructTag, schema *openapi
 		*schema = *openapi3.NewArraySchema().WithItems(openapi3.NewStringSchema()).WithMinItems(2).WithMaxItems(2)
 	case rawType:
 		*schema = openapi3.Schema{Nullable: true}
-		if name == "queueTimeout" || name == "notBefore" {
-			schema.Enum = []any{nil}
-		}
 	default:
 		if t.Kind() == reflect.Struct {
 			closeObject(t, schema)
@@ -268,12 +265,16 @@ func customize(name string, t reflect.Type, _ reflect.StructTag, schema *openapi
 	return nil
 }
 
-// closeObject marks the keys without omitempty as required and takes no others.
+// closeObject marks the keys without omitempty as required, takes no others, and lets
+// times that may be absent be null.
 func closeObject(t reflect.Type, schema *openapi3.Schema) {
 	for _, field := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name != "" && name != "-" && !strings.Contains(options, "omitempty") {
 			schema.Required = append(schema.Required, name)
+		}
+		if field.Type == reflect.PointerTo(timeType) && schema.Properties[name] != nil { // a reference can't say that it may be null
+			schema.Properties[name] = openapi3.NewDateTimeSchema().WithNullable().NewRef()
 		}
 	}
 	schema.AdditionalProperties = openapi3.AdditionalProperties{Has: openapi3.Ptr(false)}

@@ -87,6 +87,16 @@ func (c *Client) RevokeNode(ctx context.Context, id, reason string) (rest.Node, 
 	return post[rest.Node](ctx, c, route("v1", "admin", "nodes", id, "revoke"), rest.ReasonRequest{Reason: reason})
 }
 
+// Impact says what a move, cordon or drain of several nodes together would do.
+func (c *Client) Impact(ctx context.Context, req rest.ImpactRequest) (rest.Impact, error) {
+	return post[rest.Impact](ctx, c, route("v1", "admin", "nodes", "impact"), req)
+}
+
+// PoolHistory reads how a pool's slots and queue were, the oldest point first.
+func (c *Client) PoolHistory(ctx context.Context, id string) (rest.List[rest.PoolPoint], error) {
+	return list[rest.PoolPoint](ctx, c, route("v1", "pools", id, "history"), nil)
+}
+
 // Pool reads a pool.
 func (c *Client) Pool(ctx context.Context, id string) (rest.Pool, error) {
 	return get[rest.Pool](ctx, c, route("v1", "pools", id))

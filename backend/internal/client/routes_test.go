@@ -31,6 +31,8 @@ func everyCall(ctx context.Context, c *Client) {
 	_, _ = c.TryMove(ctx, "x", rest.MoveRequest{}, 1)
 	_, _ = c.CreateNode(ctx, rest.NodeRequest{})
 	_, _ = c.DrainNode(ctx, "x", rest.DrainRequest{}, 1, true)
+	_, _ = c.Impact(ctx, rest.ImpactRequest{})
+	_, _ = c.PoolHistory(ctx, "x")
 	_, _ = c.CordonNode(ctx, "x", "why", 1)
 	_, _ = c.UncordonNode(ctx, "x", "why", 1)
 	_ = c.SetPassword(ctx, "x", rest.PasswordRequest{})

@@ -12,12 +12,12 @@ type Usage struct {
 
 // Isolation answers an audit of the kept history.
 type Isolation struct {
-	Holds     bool       `json:"holds"`          // no work ran outside its pools without a record
-	From      *Time      `json:"from,omitempty"` // of the oldest attempt read
-	To        *Time      `json:"to,omitempty"`
-	Jobs      int64      `json:"jobs"`
-	Attempts  int64      `json:"attempts"`
-	Fallbacks int64      `json:"fallbacks"` // with a record
+	Holds     bool  `json:"holds"`          // no work ran outside its pools without a record
+	From      *Time `json:"from,omitempty"` // of the oldest attempt read
+	To        *Time `json:"to,omitempty"`
+	Jobs      int64 `json:"jobs"`
+	Attempts  int64 `json:"attempts"`
+	Fallbacks int64 `json:"fallbacks"` // with a record
 	// Undecided attempts lost their decision with a restart: they were held against
 	// the records of fallbacks and of nodes' moves alone.
 	Undecided int64      `json:"undecided"`
