@@ -212,6 +212,14 @@ type LeaseChange struct {
 	At    int64  `msgpack:"at_ms"`
 }
 
+// Share is what a node has of one thing beside slots, and what of it is reserved:
+// memory of a domain in MiB, a resource in units.
+type Share struct {
+	Name     string `msgpack:"name"`
+	Total    int64  `msgpack:"total"`
+	Reserved int64  `msgpack:"reserved"`
+}
+
 // NodeRow is one node. Since is the age of its lease state, LastSeen that of its
 // last frame; -1: never. Epoch 0: it never had a session. Timeline stands in the
 // topic of the node alone: at most 50 changes, newest last.
@@ -231,6 +239,8 @@ type NodeRow struct {
 	HealthReasons []string      `msgpack:"health_reasons"`
 	SlotsTotal    int64         `msgpack:"slots_total"`
 	SlotsUsed     int64         `msgpack:"slots_used"`
+	Memory        []Share       `msgpack:"memory"` // by domain; host is the machine's own
+	Resources     []Share       `msgpack:"resources"`
 	Running       []RunningWork `msgpack:"running"`
 	Backend       string        `msgpack:"backend"`
 	Runners       []string      `msgpack:"runners"`

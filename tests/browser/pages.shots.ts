@@ -131,24 +131,45 @@ test("pages", async ({ page }, info) => {
       await shoot(page, "fleet-table", project);
     }
     await page.goto(`${fleet.url}/nodes`);
-    await expect(page.getByText("ams-edge-02")).toBeVisible();
+    await expect(page.getByRole("link", { name: /ams-edge-02/ })).toBeVisible();
     await shoot(page, "nodes", project);
+    if (project === "desk") {
+      for (const id of ["ams-edge-01", "ams-edge-02"]) await page.getByLabel(`Select ${id}`).check();
+      await shoot(page, "nodes-selected", project);
+      await page.getByRole("button", { name: "Drain" }).click();
+      await expect(page.getByText(/dry run at/)).toBeVisible();
+      await shoot(page, "nodes-drain", project);
+    }
     await page.goto(`${fleet.url}/nodes?q=region%3Aeu+-region%3Aeu-south+state%3Aready`);
-    await expect(page.getByText("ams-edge-02")).toBeVisible();
+    await expect(page.getByRole("link", { name: /ams-edge-02/ })).toBeVisible();
     await shoot(page, "nodes-filter", project);
     await page.goto(`${fleet.url}/nodes?q=region%3Aus`);
     await expect(page.getByText("No node matches")).toBeVisible();
     await shoot(page, "nodes-none", project);
     await page.goto(`${fleet.url}/nodes/ams-edge-02`);
     await expect(page.getByText("Running work")).toBeVisible();
-    await expect(page.getByText(/cam-7, score/).first()).toBeVisible();
+    await expect(page.getByRole("listitem").filter({ hasText: "cam-7" }).first()).toBeVisible();
     await shoot(page, "node", project);
     await page.getByRole("button", { name: "Move" }).click();
-    await expect(page.getByText("What this would do")).toBeVisible();
+    await expect(page.getByText(/dry run at/)).toBeVisible();
     await shoot(page, "node-move", project);
+    await page.goto(`${fleet.url}/nodes/fra-edge-02`);
+    await expect(page.getByRole("button", { name: "Lift" })).toBeVisible();
+    await shoot(page, "node-held", project);
     await page.goto(`${fleet.url}/nodes/lis-edge-11`);
     await expect(page.getByText("the link broke").first()).toBeVisible();
     await shoot(page, "node-suspect", project);
+    for (const [name, path, heading] of [
+      ["pool", "/pools/pool-1", "pool-1"],
+      ["alarms", "/alarms", "Alarms"],
+      ["apps", "/apps", "Apps and bindings"],
+      ["audit", "/audit", "Audit"],
+    ] as const) {
+      await page.goto(`${fleet.url}${path}`);
+      await expect(page.getByRole("heading", { name: heading, level: 1 })).toBeVisible();
+      await page.waitForLoadState("networkidle");
+      await shoot(page, name, project);
+    }
     await page.goto(`${fleet.url}/jobs`);
     await expect(page.getByText(running.id.slice(0, 13)).first()).toBeVisible();
     await expect(page.getByRole("row", { name: /running/ }).first()).toBeVisible();

@@ -145,3 +145,16 @@ func TestView_FiltersKnowTheKindsOfHolds(t *testing.T) {
 		}
 	})
 }
+
+func TestView_ANodeSaysWhatItHasAndWhatOfItIsReserved(t *testing.T) {
+	node := core.NodeView{Record: fleet.NodeRecord{ID: "a", Capacity: fleet.Vector{
+		Slots: 4, Memory: []fleet.Quantity{{Name: "gpu0", Amount: 24_576}, {Name: "host", Amount: 65_536}}, Resources: []fleet.Quantity{{Name: "nvenc", Amount: 2}},
+	}}, Reserved: fleet.Vector{Memory: []fleet.Quantity{{Name: "host", Amount: 1024}}, Resources: []fleet.Quantity{{Name: "nvenc", Amount: 1}}}}
+	row := NodeOf(&node, nil, time.Now(), 1)
+	if !slices.Equal(row.Memory, []wire.Share{{Name: "gpu0", Total: 24_576}, {Name: "host", Total: 65_536, Reserved: 1024}}) {
+		t.Errorf("memory is %+v", row.Memory)
+	}
+	if !slices.Equal(row.Resources, []wire.Share{{Name: "nvenc", Total: 2, Reserved: 1}}) {
+		t.Errorf("resources are %+v", row.Resources)
+	}
+}

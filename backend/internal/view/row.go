@@ -1,7 +1,9 @@
 package view
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"rockpool/backend/internal/core"
@@ -49,6 +51,7 @@ func restingLease(r *fleet.NodeRecord) fleet.LeaseState {
 func fillRecord(row *wire.NodeRow, r *fleet.NodeRecord, at fleet.Time) {
 	row.ID, row.Pool, row.Owner, row.Role, row.Region = r.ID, r.Pool, userText(r.Owner), r.Role, r.Region
 	row.SlotsTotal, row.Backend, row.Runners = r.Capacity.Slots, r.Backend, r.Runners
+	row.Memory, row.Resources = shares(r.Capacity.Memory, nil), shares(r.Capacity.Resources, nil)
 	row.Epoch, row.Version = r.Epoch, r.Version
 	row.Holds = convert(r.Holds, func(h fleet.Hold) wire.RowHold {
 		return wire.RowHold{
@@ -68,9 +71,24 @@ func fillLive(row *wire.NodeRow, live *core.NodeView) {
 	row.Accepting, row.AcceptReason = live.Accepting, live.AcceptReason
 	row.Healthy, row.HealthReasons = live.Healthy, live.HealthReasons
 	row.SlotsUsed = live.Reserved.Slots
+	row.Memory = shares(live.Record.Capacity.Memory, live.Reserved.Memory)
+	row.Resources = shares(live.Record.Capacity.Resources, live.Reserved.Resources)
 	row.LoadMilli, row.MemoryMiB, row.Spooled = live.LoadMilli, live.MemoryMiB, live.Spooled
 	row.Running = convert(live.Running, func(r core.Running) wire.RunningWork {
 		return wire.RunningWork{Job: r.Job.String(), Attempt: int64(r.Attempt), Phase: phases[r.Phase], Percent: int64(r.Percent)}
+	})
+}
+
+// shares are what there is of each thing with what of it is reserved; both are
+// sorted by name.
+func shares(capacity, reserved []fleet.Quantity) []wire.Share {
+	return convert(capacity, func(q fleet.Quantity) wire.Share {
+		s := wire.Share{Name: q.Name, Total: q.Amount}
+		at, there := slices.BinarySearchFunc(reserved, q.Name, func(r fleet.Quantity, name string) int { return strings.Compare(r.Name, name) })
+		if there {
+			s.Reserved = reserved[at].Amount
+		}
+		return s
 	})
 }
 

@@ -11,7 +11,7 @@ import { CapacityBar, Progress } from "../ui/bars";
 import { Button } from "../ui/controls";
 import { Glyph, State } from "../ui/Glyph";
 import { Empty, Facts, Figure, Gray, Panel, Strip } from "../ui/Panel";
-import type { LeaseChange, NodeRow } from "../wire/messages";
+import type { LeaseChange, NodeRow, Share } from "../wire/messages";
 import { LiftSheet, liftable, NodeActions, NodeMenu } from "./NodeActions";
 import { ageOf } from "./Nodes";
 import styles from "./node.module.css";
@@ -89,20 +89,70 @@ function Note({ node }: { node: Row }) {
 function Numbers({ node }: { node: Row }) {
   const out = outOfUse(node);
   const free = node.slots_total - node.slots_used;
+  const host = node.memory.some((m) => m.name === "host");
+  const things = [
+    ...(host || node.memory_mib > 0 ? [<Host key="host" node={node} />] : []),
+    ...node.memory.filter((m) => m.name !== "host").map((m) => <Domain key={`m ${m.name}`} memory={m} />),
+    ...node.resources.map((r) => <Resource key={`r ${r.name}`} resource={r} />),
+  ];
   return (
     <Strip>
       <Figure label="Slots" value={count(node.slots_used)} note={`of ${count(node.slots_total)}`}>
         <CapacityBar used={node.slots_used} out={out} total={node.slots_total} />
-        <span className={styles.under}>{out > 0 ? `${count(out)} out of use` : `${count(free)} free`}</span>
+        <span className={styles.under}>
+          {plural(node.running.length, "job")}, {out > 0 ? `${count(out)} out of use` : `${count(free)} free`}
+        </span>
       </Figure>
-      <Figure label="Running" value={count(node.running.length)} note={node.running.length === 1 ? "job" : "jobs"} />
-      <Figure label="Load" value={node.load_milli > 0 ? (node.load_milli / 1000).toFixed(2) : "—"} note={node.load_milli > 0 ? "average" : "not told"} />
-      <Figure
-        label="Memory in use"
-        value={node.memory_mib > 0 ? bytes(node.memory_mib * 1_048_576).split(" ")[0] : "—"}
-        note={node.memory_mib > 0 ? bytes(node.memory_mib * 1_048_576).split(" ")[1] : "not told"}
-      />
+      {things.slice(0, most)}
+      {things.length < most && (
+        <Figure label="Load" value={node.load_milli > 0 ? (node.load_milli / 1000).toFixed(2) : "—"} note={node.load_milli > 0 ? "average" : "not told"} />
+      )}
     </Strip>
+  );
+}
+
+/** So many numbers stand beside the slots. */
+const most = 3;
+const mib = 1_048_576;
+
+/** 41.2 of 64 GiB: both in the unit of the whole. */
+function inUnit(used: number, total: number): { value: string; note: string } {
+  const [, unit = ""] = bytes(total * mib).split(" ");
+  const size = { KiB: 1 / 1024, MiB: 1, GiB: 1024, TiB: 1_048_576 }[unit] ?? 1;
+  const short = (n: number) => String(Number((n / size).toFixed(1)));
+  return { value: short(used), note: `of ${short(total)} ${unit}` };
+}
+
+/** The machine's own memory: in use as the node says, reserved as we hold it. */
+function Host({ node }: { node: Row }) {
+  const has = node.memory.find((m) => m.name === "host");
+  if (!has) {
+    const [value, unit] = bytes(node.memory_mib * mib).split(" ");
+    return <Figure label="Memory, host" value={value} note={`${unit} in use`} />;
+  }
+  return (
+    <Figure label="Memory, host" {...inUnit(node.memory_mib, has.total)}>
+      <CapacityBar used={node.memory_mib} out={0} total={has.total} />
+      <span className={styles.under}>{bytes(has.reserved * mib)} reserved</span>
+    </Figure>
+  );
+}
+
+function Domain({ memory }: { memory: Share }) {
+  return (
+    <Figure label={`Memory, ${memory.name}`} {...inUnit(memory.reserved, memory.total)}>
+      <CapacityBar used={memory.reserved} out={0} total={memory.total} />
+      <span className={styles.under}>reserved</span>
+    </Figure>
+  );
+}
+
+function Resource({ resource }: { resource: Share }) {
+  return (
+    <Figure label={resource.name} value={count(resource.reserved)} note={`of ${count(resource.total)}`}>
+      <CapacityBar used={resource.reserved} out={0} total={resource.total} />
+      <span className={styles.under}>reserved</span>
+    </Figure>
   );
 }
 

@@ -185,6 +185,18 @@ export const rowHoldShape: Shape<RowHold> = fields<RowHold>({
   left_ms: int,
 });
 
+/** Share is what a node has of one thing beside slots, and what of it is reserved: memory of a domain in MiB, a resource in units. */
+export interface Share {
+  name: string;
+  total: number;
+  reserved: number;
+}
+export const shareShape: Shape<Share> = fields<Share>({
+  name: str,
+  total: int,
+  reserved: int,
+});
+
 /** RunningWork is one line of what a node runs. */
 export interface RunningWork {
   job: string;
@@ -238,6 +250,8 @@ export interface NodeRow {
   health_reasons: string[];
   slots_total: number;
   slots_used: number;
+  memory: Share[]; // by domain; host is the machine's own
+  resources: Share[];
   running: RunningWork[];
   backend: string;
   runners: string[];
@@ -271,6 +285,8 @@ export const nodeRowShape: Shape<NodeRow> = fields<NodeRow>({
   health_reasons: list(str),
   slots_total: int,
   slots_used: int,
+  memory: list(shareShape),
+  resources: list(shareShape),
   running: list(runningWorkShape),
   backend: str,
   runners: list(str),
