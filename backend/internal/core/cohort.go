@@ -69,7 +69,8 @@ func (d *Dispatch) follow(c *cohort) {
 
 // enqueue lets the job wait where its route leads, since when it began to. One
 // that waits already may be led elsewhere.
-func (d *Dispatch) enqueue(j *job, r *route, since fleet.Time) {
+func (d *Dispatch) enqueue(now fleet.Time, j *job, r *route, since fleet.Time) {
+	d.waits(now, j, waitsQueue)
 	c := d.cohortFor(j.spec, r)
 	if j.cohort != c {
 		d.dequeue(j)

@@ -43,7 +43,7 @@ func (d *Dispatch) sessionCommitted(now fleet.Time, s *SessionWrite, refused []R
 		d.opened(now, n, out)
 		return
 	}
-	d.reindex(n)
+	d.reindex(now, n)
 }
 
 // rowCommitted does what waited for a job's row.

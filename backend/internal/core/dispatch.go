@@ -199,7 +199,7 @@ func (d *Dispatch) setPool(p fleet.Pool) {
 func (d *Dispatch) PutApp(now fleet.Time, a fleet.App, out *Effects) {
 	d.rev++
 	d.setApp(&a)
-	d.reroute(func(spec *fleet.JobSpec) bool { return spec.App == a.ID })
+	d.reroute(now, func(spec *fleet.JobSpec) bool { return spec.App == a.ID })
 	d.settle(now, out)
 }
 

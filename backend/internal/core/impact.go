@@ -77,7 +77,7 @@ func (t *trial) pools() (changed []PoolImpact) {
 // apps lists those whose usable nodes would change or that have none, the worst
 // first.
 func (t *trial) apps() (rows []AppImpact) {
-	waits := t.d.waits()
+	waits := t.d.waitingWork()
 	for _, id := range t.d.appIDs {
 		app := t.d.apps[id]
 		for _, role := range t.roles(app, waits) {
@@ -175,7 +175,7 @@ func (w *wait) compare(other *wait) int {
 	return cmp.Or(cmp.Compare(w.app, other.app), cmp.Compare(w.role, other.role))
 }
 
-func (d *Dispatch) waits() waits {
+func (d *Dispatch) waitingWork() waits {
 	var list waits
 	at := map[routeKey]int{}
 	for _, w := range d.queue.All() {

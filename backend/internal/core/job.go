@@ -29,6 +29,7 @@ type job struct {
 
 	waits  alarm.Waiter // in the line of its cohort
 	cohort *cohort      // in which it waits, or nil
+	ledger ledger
 
 	stage    stage
 	held     *node // that has a reservation for it
@@ -140,6 +141,9 @@ func (d *Dispatch) endAttempt(now fleet.Time, j *job, outcome fleet.AttemptOutco
 	if !j.draining && (outcome == fleet.AttemptEnded || outcome == fleet.AttemptOrphaned) {
 		j.row.Counted++
 	}
+	if j.ledger.cause == waitsOffer {
+		d.waits(now, j, waitsNot)
+	}
 	j.stage, j.ended, j.startDue = stageNone, now, false
 	j.draining, j.cancelSent = false, false
 	d.release(j)
@@ -187,6 +191,7 @@ func (d *Dispatch) finish(now fleet.Time, j *job, state fleet.JobState, cause fl
 	if j.row.Outcome == fleet.AttemptOpen && j.row.Attempt > 0 {
 		j.row.Outcome = fleet.AttemptEnded
 	}
+	d.waits(now, j, waitsNot)
 	j.stage = stageNone
 	d.release(j)
 	d.dequeue(j)

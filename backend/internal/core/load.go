@@ -46,7 +46,7 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 		}
 	}
 	for _, n := range d.order {
-		d.reindex(n)
+		d.reindex(now, n)
 	}
 	if byID := func(a, b OpenJob) int { return a.Spec.ID.Compare(b.Spec.ID) }; !slices.IsSortedFunc(snap.Jobs, byID) {
 		slices.SortFunc(snap.Jobs, byID)
@@ -112,7 +112,9 @@ func (d *Dispatch) restore(now fleet.Time, o *OpenJob, old *job) {
 	j.written = stored{state: o.Row.State, attempt: o.Row.Attempt}
 	d.jobs[o.Spec.ID] = j
 	if j.row.State == fleet.JobQueued {
-		d.enqueue(j, d.routeOf(j.spec), o.waitingSince(now, old))
+		since := o.waitingSince(now, old)
+		j.ledger = ledger{waitsQueue, since}
+		d.enqueue(now, j, d.routeOf(j.spec), since)
 		return
 	}
 	j.placed, j.stage = j.row.Decision, stageMaybe
@@ -140,8 +142,10 @@ func (d *Dispatch) restore(now fleet.Time, o *OpenJob, old *job) {
 	case j.draining:
 		d.awaitCancel(now, j)
 	case j.stage == stageUnsent:
+		j.ledger = ledger{waitsOffer, j.row.AssignedAt}
 		d.resume.unsent = append(d.resume.unsent, j)
 	case j.stage == stageSent:
+		j.ledger = ledger{waitsOffer, j.row.AssignedAt}
 		d.timers.add(timer{at: now + d.cfg.OfferTimeout, kind: offerDue, job: j.spec.ID, attempt: j.row.Attempt})
 	}
 }

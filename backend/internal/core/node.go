@@ -98,14 +98,14 @@ func (d *Dispatch) newNode(rec fleet.NodeRecord) *node {
 }
 
 // reindex puts the node where its record says.
-func (d *Dispatch) reindex(n *node) {
+func (d *Dispatch) reindex(now fleet.Time, n *node) {
 	d.seen(n)
 	n.gauge = d.gaugeOf(n.rec.Pool)
 	d.look.nodes, d.look.hopes = true, true
 	d.index.Put(&n.slot, n.rec.Pool, schedule.Attrs{
 		Role: n.rec.Role, Backend: n.rec.Backend, Region: n.rec.Region, Runners: n.rec.Runners,
 	}, n.rec.Capacity, n.blocks())
-	d.countOwner(n, n.rec.Owner)
+	d.countOwner(now, n, n.rec.Owner)
 	if n.slot.Eligible() {
 		d.free(n)
 	}
@@ -128,7 +128,7 @@ func (d *Dispatch) reblock(n *node) {
 // countOwner keeps count of the nodes that are a user's own: in any pool but
 // unassigned, in any state but left. With the first and the last one, what the
 // user's apps may fall back to changes.
-func (d *Dispatch) countOwner(n *node, owner int64) {
+func (d *Dispatch) countOwner(now fleet.Time, n *node, owner int64) {
 	if n.rec.Pool == fleet.PoolUnassigned || n.lease.State == fleet.LeaseLeft {
 		owner = 0
 	}
@@ -139,18 +139,18 @@ func (d *Dispatch) countOwner(n *node, owner int64) {
 	n.owner = owner
 	if before != 0 {
 		if d.owners[before]--; d.owners[before] == 0 {
-			d.rerouteOwner(before)
+			d.rerouteOwner(now, before)
 		}
 	}
 	if owner != 0 {
 		if d.owners[owner]++; d.owners[owner] == 1 {
-			d.rerouteOwner(owner)
+			d.rerouteOwner(now, owner)
 		}
 	}
 }
 
-func (d *Dispatch) rerouteOwner(owner int64) {
-	d.reroute(func(spec *fleet.JobSpec) bool { return d.appOf(spec).Owner == owner })
+func (d *Dispatch) rerouteOwner(now fleet.Time, owner int64) {
+	d.reroute(now, func(spec *fleet.JobSpec) bool { return d.appOf(spec).Owner == owner })
 }
 
 // PutNode tells of a new or changed record, after the store has it: a move,
@@ -180,7 +180,7 @@ func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects) {
 			d.leave(now, n, out)
 		}
 	}
-	d.reindex(n)
+	d.reindex(now, n)
 	d.passHolds(now, n, out)
 	d.settle(now, out)
 }
@@ -233,7 +233,7 @@ func (d *Dispatch) leave(now fleet.Time, n *node, out *Effects) {
 	n.rec.Left = true
 	d.look.hopes = true
 	d.reblock(n)
-	d.countOwner(n, n.rec.Owner)
+	d.countOwner(now, n, n.rec.Owner)
 	d.nodeAlarmOver(now, fleet.AlarmNodeLost, n, out)
 	d.autoOver(now, n, out)
 	d.loseAll(now, n, out)

@@ -126,7 +126,7 @@ func (d *Dispatch) placeOrQueue(now fleet.Time, j *job, out *Effects) {
 	if j.row.Cause == fleet.CauseNone {
 		j.row.Cause = fleet.CausePoolExhausted
 	}
-	d.enqueue(j, r, now)
+	d.enqueue(now, j, r, now)
 	d.write(j, out)
 	d.noHope(now, j, r, out)
 }
@@ -143,6 +143,7 @@ func (d *Dispatch) failExhausted(now fleet.Time, j *job, r *route, out *Effects)
 // assign reserves the node that the scratch decision chose and makes it the
 // job's next attempt. The offer goes out when this is committed.
 func (d *Dispatch) assign(now fleet.Time, j *job, r *route, n *node, out *Effects) {
+	d.waits(now, j, waitsOffer)
 	d.supersede(j, out)
 	d.succeeded(now, j, r, out)
 	d.index.Reserve(&n.slot, &j.spec.Demands)
@@ -180,10 +181,11 @@ func (d *Dispatch) supersede(j *job, out *Effects) {
 
 // readopt gives a waiting job back to the node that still has its newest
 // attempt; false: the node has no room for it any more.
-func (d *Dispatch) readopt(j *job, n *node, out *Effects) bool {
+func (d *Dispatch) readopt(now fleet.Time, j *job, n *node, out *Effects) bool {
 	if !d.index.Reserve(&n.slot, &j.spec.Demands) {
 		return false
 	}
+	d.waits(now, j, waitsNot)
 	d.dequeue(j)
 	d.hold(j, n)
 	row := &j.row
@@ -234,7 +236,7 @@ func sameReasons(a, b *fleet.Decision) bool {
 }
 
 // reroute resolves the waiting work that matches anew.
-func (d *Dispatch) reroute(match func(*fleet.JobSpec) bool) {
+func (d *Dispatch) reroute(now fleet.Time, match func(*fleet.JobSpec) bool) {
 	clear(d.routes)
 	var moved []*job
 	for _, w := range d.queue.All() {
@@ -246,7 +248,7 @@ func (d *Dispatch) reroute(match func(*fleet.JobSpec) bool) {
 	slices.SortFunc(moved, byWait) // each joins its line at the end
 	for _, j := range moved {
 		r := d.routeOf(j.spec)
-		d.enqueue(j, r, j.waits.Since)
+		d.enqueue(now, j, r, j.waits.Since)
 		for _, id := range r.tries {
 			d.wakePool(id)
 		}

@@ -41,7 +41,7 @@ func (d *Dispatch) opened(now fleet.Time, n *node, out *Effects) {
 	welcome := &Welcome{Pool: n.rec.Pool, Holds: n.rec.Holds}
 	out.Sends = append(out.Sends, Send{Kind: SendWelcome, Node: n.rec.ID, Epoch: n.epoch, Welcome: welcome})
 	welcome.Void = d.reconcile(now, n, ev.Running, ev.Spooled, true, nil, out)
-	d.reindex(n)
+	d.reindex(now, n)
 	d.watch(n)
 }
 
@@ -183,7 +183,7 @@ func (d *Dispatch) claim(now fleet.Time, n *node, j *job, r *Running, hello bool
 	}
 	switch j.row.State {
 	case fleet.JobQueued:
-		if !j.orphanOf(n) || j.drained() || !d.readopt(j, n, out) {
+		if !j.orphanOf(n) || j.drained() || !d.readopt(now, j, n, out) {
 			return false
 		}
 		j.startDue = r.Phase == PhaseAccepted
@@ -211,6 +211,9 @@ func (d *Dispatch) claim(now fleet.Time, n *node, j *job, r *Running, hello bool
 func (d *Dispatch) begun(now fleet.Time, j *job, percent int32) {
 	if j.stage != stageStarted || j.percent != percent {
 		d.seenOf(j)
+	}
+	if j.stage != stageStarted {
+		d.waits(now, j, waitsNot)
 	}
 	j.stage, j.percent = stageStarted, percent
 	if j.row.StartedAt == 0 {

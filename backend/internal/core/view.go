@@ -16,6 +16,7 @@ func (d *Dispatch) LiveJob(now fleet.Time, id ids.JobID) (JobView, bool) {
 		return JobView{}, false
 	}
 	v := j.view()
+	v.Waits = d.waitedUntil(now, j)
 	if j.wait.Waiting() {
 		d.decide(now, d.quietRoute(j.spec), &j.wait.Request, j.avoid)
 		v.Decision = d.kept()
@@ -70,6 +71,7 @@ func (j *job) view() JobView {
 	return JobView{
 		ID: j.spec.ID, Owner: j.spec.Owner, State: j.state(), Cause: j.row.Cause, Attempt: j.row.Attempt, Node: j.row.Node, Pool: j.row.Pool,
 		Fallback: j.row.Fallback, Percent: j.percent, StartedAt: j.row.StartedAt, Decision: j.row.Decision,
+		NotBefore: j.row.NotBefore, Waits: j.row.Waits,
 	}
 }
 
