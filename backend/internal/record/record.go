@@ -230,8 +230,9 @@ type Isolation struct {
 	Jobs      int64
 	Attempts  int64
 	Fallbacks int64 // with a record
-	// Undecided attempts have lost their decision with a restart: they were checked
-	// against the records of fallbacks and of nodes' moves alone.
+	// Undecided attempts have no decision on record, because their job waits for the
+	// next one, ended while it did, or did when the server began anew: what their
+	// app resolved to and the records of fallbacks and moves spoke for them.
 	Undecided int64
 	Crossings []Crossing    // at most MaxCrossings
 	Found     int64         // all of them

@@ -22,10 +22,10 @@ const isolationPage = 2000
 
 // AuditIsolation reads all kept jobs made since then (nil: all there are) and their
 // superseded attempts again, and checks of each attempt that its decision allows
-// its node and pool, that it has a record of its fallback exactly if it was one,
-// and that its node was in that pool: by the audit chain's entries of nodes' moves
-// and apps' bindings, whose own wholeness is VerifyAudit's to prove. Work goes on
-// meanwhile.
+// its node and pool, that its app resolved to that pool, that it has a record of
+// its fallback exactly if it was one, and that its node was in that pool: by the
+// audit chain's entries of nodes' moves and apps' bindings, whose own wholeness is
+// VerifyAudit's to prove. Work goes on meanwhile.
 func (db *DB) AuditIsolation(ctx context.Context, since *time.Time) (record.Isolation, error) {
 	a := &isolation{db: db, past: newHistory(), found: record.Isolation{Tolerance: isolationTolerance}}
 	var after ids.JobID

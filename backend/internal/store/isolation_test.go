@@ -151,7 +151,7 @@ func TestAuditIsolation_NamesForgedRows(t *testing.T) {
 		"decision disallows": {"fallback", `UPDATE jobs SET decision = replace(decision, '"fallbackAllowed":true', '"fallbackAllowed":false') WHERE id = $1`,
 			"did not allow"},
 		"pool and decision": {"owner", `UPDATE jobs SET pool_id = 'gpu', decision = replace(decision, '"pool":"' || pool_id, '"pool":"gpu') WHERE id = $1`,
-			"its decision tried gpu by owner_pool"},
+			"it tried gpu by owner_pool"},
 		"bound pool and decision": {"bound", `UPDATE jobs SET pool_id = 'gpu',
 			decision = regexp_replace(decision, ',\{"pool":"pool-[^}]*\}\}', '') WHERE id = $1`, "was in pool-"},
 		"no fallback at all": {"fallback", `WITH gone AS (DELETE FROM pool_fallbacks WHERE job_id = $1) UPDATE jobs SET fallback = false,
@@ -164,6 +164,8 @@ func TestAuditIsolation_NamesForgedRows(t *testing.T) {
 		"attempt's claim": {"retried", "UPDATE attempts SET fallback = true WHERE job_id = $1", "without a record"},
 		"node of a lost decision": {"owner", `UPDATE jobs SET node_id = (SELECT id FROM nodes WHERE pool_id = 'canary-1'), decision = NULL WHERE id = $1`,
 			"was in canary-1 at that time"},
+		"all of a lost decision": {"owner", `UPDATE jobs SET node_id = n.id, pool_id = n.pool_id, decision = replace(decision, '"placed"', '"waiting"')
+			FROM nodes n WHERE n.pool_id = 'canary-1' AND jobs.id = $1`, "resolved by owner_pool to pool-"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, table := range tables {

@@ -85,32 +85,33 @@ func (r *ran) checkDecision(d *record.Decision) string {
 }
 
 // checkChain resolves anew, with the bindings that the app had then: the pools that
-// were tried must be among those, in their order.
+// were tried must be among those, in their order. Where the decision is not kept
+// that is the one it ran in.
 func (r *ran) checkChain(d *record.Decision, past *history) string {
-	if d == nil {
-		return ""
-	}
-	tried := make([]string, len(d.Pools))
-	for i := range d.Pools {
-		tried[i] = d.Pools[i].Pool
+	tried, by, fallbackOK := []string{r.pool}, "", true
+	if d != nil {
+		tried, by, fallbackOK = make([]string, len(d.Pools)), " by "+string(d.Rule), d.FallbackOK
+		for i := range d.Pools {
+			tried[i] = d.Pools[i].Pool
+		}
 	}
 	if r.canary != "" {
 		if within(tried, pool.Canary(r.canary).Tries()) {
 			return ""
 		}
-		return "its decision tried " + strings.Join(tried, ", ") + ", and the canary job named " + r.canary
+		return "it tried " + strings.Join(tried, ", ") + ", and the canary job named " + r.canary
 	}
 	allowed := ""
 	for _, bindings := range past.bindingsOf(r.app, *r.at) {
-		chain := pool.Resolve(&fleet.App{ID: r.app, Owner: r.owner, Bindings: bindings}, r.role, !d.FallbackOK)
+		chain := pool.Resolve(&fleet.App{ID: r.app, Owner: r.owner, Bindings: bindings}, r.role, !fallbackOK)
 		tries := chain.Tries()
 		last := slices.Index(tries, r.pool)
-		if chain.Rule == d.Rule && within(tried, tries) && last >= 0 && chain.IsFallback(last) == r.fallback {
+		if (d == nil || chain.Rule == d.Rule) && within(tried, tries) && last >= 0 && chain.IsFallback(last) == r.fallback {
 			return ""
 		}
 		allowed = string(chain.Rule) + " to " + strings.Join(tries, ", ")
 	}
-	return "its decision tried " + strings.Join(tried, ", ") + " by " + string(d.Rule) + ", and its app (owner " +
+	return "it tried " + strings.Join(tried, ", ") + by + ", and its app (owner " +
 		strconv.FormatInt(r.owner, 10) + ") resolved by " + allowed
 }
 
