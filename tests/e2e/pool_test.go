@@ -78,6 +78,22 @@ func TestUserWithoutNodesFallsBackToDefault(t *testing.T) {
 	}
 	// The lender has a node of its own, in whatever pool: its apps don't fall back.
 	lender.mustBe(lender.submit(func(r *backendtest.JobRequest) { r.WhenExhausted = "fail" }), "failed", "pool_exhausted")
+	if alarms := u.alarmsOf(); slices.ContainsFunc(alarms, func(a backendtest.Alarm) bool { return a.ResolvedAt == nil }) {
+		t.Errorf("a fallback is no alarm: %+v", alarms)
+	}
+
+	// From the user's first node on the own pool counts, until the last has left.
+	first := u.node("first", rig.RawOptions{Answer: rig.Diligent})
+	if job := u.await(u.submit().ID, "succeeded"); job.Pool != u.pool() || job.Fallback || job.Node != first.Name {
+		t.Errorf("with a node of their own it ran %s", inWords(job))
+	}
+	first.Cut()
+	if _, err := s.Admin.LeaveNode(t.Context(), first.Name, "test"); err != nil {
+		t.Fatal(err)
+	}
+	if job := u.await(u.submit().ID, "succeeded"); job.Pool != "default" || !job.Fallback || job.Node != n.Name {
+		t.Errorf("when the last has left it ran %s", inWords(job))
+	}
 }
 
 func TestExhaustedPoolSaysWhy(t *testing.T) {
