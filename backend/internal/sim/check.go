@@ -35,7 +35,7 @@ func (w *World) checkSums() {
 		}
 	}
 	for i := range w.orders {
-		if o := &w.orders[i]; o.known && !o.taken {
+		if o := w.orders[i]; o.known && !o.taken {
 			w.fail("W3", "a client was told of a job of order %d that is not stored", i)
 		}
 	}

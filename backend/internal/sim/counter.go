@@ -127,6 +127,7 @@ func init() {
 		}},
 		{"holds.<kind>.<owner>", "put by the control plane itself", func(w *World, of string) int64 { return w.counts.get("holds." + of) }},
 		{"audits.<action>", "notes of what nodes may not do", func(w *World, of string) int64 { return w.counts.get("audits." + of) }},
+		{"promotions.<outcome>", "of canary pools: done, refused, unanswered", func(w *World, of string) int64 { return w.counts.get("promotions." + of) }},
 		{"nodes", "all of them", func(w *World, _ string) int64 { return int64(len(w.nodes)) }},
 		{"nodes.pool.<pool>", "in the pool", func(w *World, of string) int64 { return int64(len(w.pick("pool:" + of))) }},
 		{"nodes.<lease>", "by lease: new, ready, suspect, lost, left", func(w *World, of string) (n int64) {

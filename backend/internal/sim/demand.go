@@ -8,12 +8,10 @@ import (
 // order is what a client asks for under one idempotency key, until it is answered:
 // each time under a new id.
 type order struct {
-	demand *Demand
-	spec   fleet.JobSpec
+	spec   *fleet.JobSpec // without an id
 	length Time
 	fails  bool
 	asked  Time
-	job    int  // number of the newest job; -1: none yet
 	taken  bool // the store has a job of this key
 	known  bool // the client was told so
 	cancel Time // asks for its end so long after; 0: never
@@ -62,7 +60,7 @@ func (w *World) demand(n int) {
 // order makes one piece of work and submits it.
 func (w *World) order(d *Demand, t *Task) {
 	s := w.chance.demand
-	o := order{demand: d, asked: w.now, job: -1, length: max(1, Time(d.Run))}
+	o := &order{asked: w.now, length: max(1, Time(d.Run))}
 	o.length = s.between(o.length/2, o.length)
 	o.fails = s.chance(d.Fails)
 	if s.chance(d.Cancel) {
@@ -83,8 +81,8 @@ func (w *World) order(d *Demand, t *Task) {
 }
 
 // spec is the demand's job; what it does not say is the server's default.
-func (d *Demand) spec() fleet.JobSpec {
-	spec := fleet.JobSpec{
+func (d *Demand) spec() *fleet.JobSpec {
+	spec := &fleet.JobSpec{
 		App: d.App, Role: d.Role, Runner: d.Runner, Demands: fleet.Vector{Slots: max(1, d.Slots)},
 		Priority: fleet.DefaultPriority, MaxAttempts: fleet.DefaultMaxAttempts,
 		OnNodeLost: fleet.OnLostRequeue, WhenExhausted: fleet.WhenExhaustedWait, Pool: d.Pool,
@@ -112,7 +110,7 @@ const askAgain = second
 
 // submit asks for an order's job. A key that the store has is answered from there.
 func (w *World) submit(n int) {
-	o := &w.orders[n]
+	o := w.orders[n]
 	switch s := &w.srv; {
 	case o.taken:
 		o.known = true
@@ -121,9 +119,9 @@ func (w *World) submit(n int) {
 		w.heap.push(event{at: w.now + askAgain, kind: evSubmit, node: -1, n: int64(n)})
 	default:
 		j := &job{number: len(w.jobs), order: n, asked: o.asked, length: o.length, fails: o.fails}
-		spec := o.spec
+		spec := *o.spec
 		spec.ID = newID(w.now, j.number)
-		j.spec, o.job = &spec, j.number
+		j.spec = &spec
 		w.jobs = append(w.jobs, j)
 		w.judgeBefore(j)
 		s.core.Submit(s.clock(), core.JobInsert{Spec: j.spec, IdempotencyKey: "sim"}, s.pending)
@@ -151,7 +149,7 @@ func (w *World) cancel(j *job) {
 func (w *World) acknowledge(b *core.Effects, refused []core.Refusal) {
 	for i := range b.Inserts {
 		j := w.store.job(b.Inserts[i].Spec.ID)
-		o := &w.orders[j.order]
+		o := w.orders[j.order]
 		if !j.stored && !refusedAs(refused, j, core.RefusedIdempotency) {
 			continue // the core inserts it anew, with another node
 		}

@@ -30,7 +30,6 @@ const (
 // event is one thing that happens. Only the fields of its kind are set.
 type event struct {
 	at   Time
-	seq  uint64
 	msg  *message
 	conn *conn
 	do   func()
@@ -39,14 +38,23 @@ type event struct {
 	kind eventKind
 }
 
-func (e *event) before(other *event) bool {
-	return e.at < other.at || e.at == other.at && e.seq < other.seq
+// heap is a 4-ary heap by (at, seq): what was pushed first happens first. What it
+// moves has no pointers; the events lie still in their places.
+type heap struct {
+	list   []entry
+	places []event
+	free   []int32
+	seq    uint64
 }
 
-// heap is a 4-ary heap by (at, seq): what was pushed first happens first.
-type heap struct {
-	list []event
-	seq  uint64
+type entry struct {
+	at    Time
+	seq   uint64
+	place int32
+}
+
+func (e *entry) before(other *entry) bool {
+	return e.at < other.at || e.at == other.at && e.seq < other.seq
 }
 
 func (h *heap) first() Time {
@@ -56,9 +64,9 @@ func (h *heap) first() Time {
 	return h.list[0].at
 }
 
-func (h *heap) push(e event) {
+func (h *heap) push(ev event) {
 	h.seq++
-	e.seq = h.seq
+	e := entry{at: ev.at, seq: h.seq, place: h.put(ev)}
 	h.list = append(h.list, e)
 	i := len(h.list) - 1
 	for i > 0 {
@@ -72,32 +80,50 @@ func (h *heap) push(e event) {
 	h.list[i] = e
 }
 
+// put finds a place for an event.
+func (h *heap) put(ev event) int32 {
+	if last := len(h.free) - 1; last >= 0 {
+		place := h.free[last]
+		h.free = h.free[:last]
+		h.places[place] = ev
+		return place
+	}
+	h.places = append(h.places, ev)
+	return int32(len(h.places) - 1)
+}
+
 func (h *heap) pop() event {
-	top := h.list[0]
+	place := h.list[0].place
+	top := h.places[place]
+	h.places[place] = event{}
+	h.free = append(h.free, place)
 	last := len(h.list) - 1
 	e := h.list[last]
-	h.list[last] = event{}
 	h.list = h.list[:last]
 	if last > 0 {
-		h.sink(&e)
+		h.sink(e)
 	}
 	return top
 }
 
-func (h *heap) sink(e *event) {
+func (h *heap) sink(e entry) {
 	i := 0
 	for {
-		least := -1
-		for child := 4*i + 1; child <= 4*i+4 && child < len(h.list); child++ {
-			if least < 0 || h.list[child].before(&h.list[least]) {
+		first := 4*i + 1
+		if first >= len(h.list) {
+			break
+		}
+		least := first
+		for child := first + 1; child < min(first+4, len(h.list)); child++ {
+			if h.list[child].before(&h.list[least]) {
 				least = child
 			}
 		}
-		if least < 0 || !h.list[least].before(e) {
+		if !h.list[least].before(&e) {
 			break
 		}
 		h.list[i] = h.list[least]
 		i = least
 	}
-	h.list[i] = *e
+	h.list[i] = e
 }

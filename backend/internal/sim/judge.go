@@ -45,11 +45,11 @@ func (w *World) judgeOffer(n *node, s *core.Send) {
 		w.fail("W6", "offer of job %d to %s, which is held (%+v, goodbye %v, left %v)", j.number, n.id, t.rec.Holds, t.self, t.rec.Left)
 	case n.session == nil || n.session.epoch != s.Epoch || !n.session.serverOpen:
 		w.fail("W6", "offer of job %d to %s over a session that is not its open one", j.number, n.id)
-	case w.now-max(n.heard, w.srv.resumed) >= coreTimes.Suspect:
+	case w.now-max(n.heard, w.srv.resumed) >= w.times.Suspect:
 		w.fail("W6", "offer of job %d to %s, silent for %v", j.number, n.id, Span(w.now-n.heard))
 	}
 	for _, r := range j.refusedBy {
-		if r.node == n && r.at > w.srv.loadedAt && w.now < r.at+coreTimes.AvoidFor {
+		if r.node == n && r.at > w.srv.loadedAt && w.now < r.at+w.times.AvoidFor {
 			w.fail("W9", "offer of job %d to %s, which declined it %v ago", j.number, n.id, Span(w.now-r.at))
 		}
 	}

@@ -239,7 +239,7 @@ func (n *node) receive(c *conn, m *message) {
 		n.core.HeartbeatAck(now, c.number, ackOf(s.Ack), &n.out)
 	case core.SendWelcome:
 		n.core.Welcome(now, c.number, nodecore.Welcome{
-			Registration: nodecore.Registration{NodeID: n.id, Epoch: s.Epoch}, Times: nodeTimes, Void: refs(s.Welcome.Void),
+			Registration: nodecore.Registration{NodeID: n.id, Epoch: s.Epoch}, Times: n.w.nodeTimes(), Void: refs(s.Welcome.Void),
 		}, &n.out)
 	}
 	n.act()
@@ -249,8 +249,11 @@ var verdicts = [...]string{
 	core.VerdictStored: "stored", core.VerdictDuplicate: "duplicate", core.VerdictFenced: "fenced", core.VerdictCanceled: "canceled",
 }
 
-var nodeTimes = nodecore.Times{
-	Heartbeat: nodecore.Time(coreTimes.Heartbeat), Suspect: nodecore.Time(coreTimes.Suspect), RedialWindow: nodecore.Time(5 * second),
+// nodeTimes are what a welcome tells.
+func (w *World) nodeTimes() nodecore.Times {
+	return nodecore.Times{
+		Heartbeat: nodecore.Time(w.times.Heartbeat), Suspect: nodecore.Time(w.times.Suspect), RedialWindow: nodecore.Time(5 * second),
+	}
 }
 
 // closeFloor is what a close code asks for before the next dial.

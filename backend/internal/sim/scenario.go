@@ -9,6 +9,8 @@ type Scenario struct {
 	Title    string `toml:"title"`
 	Seed     uint64 `toml:"seed"`
 	Duration Span   `toml:"duration"`
+	// Heartbeat interval of the nodes; 10 s when not said. Suspect and lost follow.
+	Heartbeat Span `toml:"heartbeat"`
 
 	Network Network    `toml:"network"`
 	Store   StoreModel `toml:"store"`
@@ -150,7 +152,11 @@ type Step struct {
 	Run      Span     `toml:"run"`
 	Deadline Span     `toml:"deadline"` // of a drain, from then
 	Spoils   string   `toml:"spoils"`
-	Fault    bool     `toml:"-"` // a seed made it
+	Up       Span     `toml:"up"` // of a flapping node
+	Down     Span     `toml:"down"`
+	To       string   `toml:"to"`   // promote: the pool to move to
+	Jobs     int64    `toml:"jobs"` // promote: canary jobs that must have succeeded
+	Fault    bool     `toml:"-"`    // a seed made it
 }
 
 // Swarm draws faults by the seed until Until; then everything heals.

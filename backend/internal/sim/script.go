@@ -40,6 +40,9 @@ var operatorActions = []action{
 	{word: "bind", help: "app to pools, with fallback or without; no pools: the binding goes", do: func(w *World, s *Step) {
 		w.bind(s.App, s.Pools, s.Fallback)
 	}},
+	{word: "promote", help: "the nodes of the canary pool to the pool to, if jobs canary jobs succeeded and all were ready for so long", do: func(w *World, s *Step) {
+		w.promote(s)
+	}},
 	{word: "submit", help: "count jobs of app (role, runner, run; pool: canary jobs)", do: func(w *World, s *Step) {
 		d := &Demand{App: s.App, Role: s.Role, Runner: s.Runner, Run: s.Run, Pool: s.Pool}
 		for range max(1, s.Count) {
@@ -67,6 +70,11 @@ var faultActions = []action{
 			n.askToStop()
 		}
 		w.lasting(s.For, func() { wake(picked) })
+	}},
+	{word: "flap", help: "nodes' connections come and go, up and down for so long each", do: func(w *World, s *Step) {
+		for _, n := range w.pick(s.Nodes) {
+			w.flap(n, s, w.now+Time(s.For))
+		}
 	}},
 	{word: "cut", help: "the connections of nodes; for: the server learns of it so late", do: func(w *World, s *Step) {
 		for _, n := range w.pick(s.Nodes) {

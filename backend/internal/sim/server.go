@@ -55,7 +55,7 @@ func (b *bucket) take(now Time) bool {
 
 func (s *server) begin(w *World) {
 	s.w, s.up, s.process, s.start = w, true, s.process+1, w.now
-	s.core = core.New(coreTimes)
+	s.core = core.New(w.times)
 	s.pending, s.inFlight, s.spare = &core.Effects{}, nil, nil
 	s.doubt, s.loading, s.paused = true, false, false
 	s.accepts = bucket{tokens: acceptBurst, at: w.now}

@@ -275,14 +275,17 @@ func (s *store) session(w *core.SessionWrite) bool {
 
 func (s *store) hold(h *core.HoldWrite) {
 	n := s.node(h.Node)
-	n.rec.Holds = slices.DeleteFunc(slices.Clone(n.rec.Holds), func(x fleet.Hold) bool { return x.Kind == h.Hold.Kind && x.Owner == h.Hold.Owner })
+	before := len(n.rec.Holds)
+	n.rec.Holds = slices.DeleteFunc(slices.Clone(n.rec.Holds), sameHold(h.Hold))
 	if h.Lift {
 		return
+	}
+	if len(n.rec.Holds) == before {
+		s.w.counts.hold(h.Hold.Kind, h.Hold.Owner)
 	}
 	held := h.Hold
 	held.Until, held.Deadline = s.wallOf(held.Until), s.wallOf(held.Deadline)
 	n.rec.Holds = append(n.rec.Holds, held)
-	s.w.counts.hold(held.Kind, held.Owner)
 }
 
 // alarm keeps the newest state of one; of a fingerprint at most one lasts (W8).

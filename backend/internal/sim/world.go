@@ -9,11 +9,12 @@ import (
 
 // World is one run of a scenario.
 type World struct {
-	sc   *Scenario
-	seed uint64
-	now  Time
-	heap heap
-	hash trace
+	sc    *Scenario
+	seed  uint64
+	now   Time
+	times core.Config
+	heap  heap
+	hash  trace
 
 	events uint64
 	failed *Failure // the first
@@ -24,7 +25,7 @@ type World struct {
 	nodes  []*node
 	named  map[string]*node
 	jobs   []*job // by number; ids carry the number
-	orders []order
+	orders []*order
 	net    network
 	clock  wall
 
@@ -36,7 +37,6 @@ type World struct {
 	found   []int64
 	undo    []func()
 	oracle  oracle
-	verify  bool
 }
 
 // wall is the backend's wall clock: the virtual time plus what it was set by.
@@ -54,19 +54,29 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("%s at event %d (%s): %s", f.Rule, f.Event, Span(f.At), f.Text)
 }
 
-// coreTimes are the defaults of a server.
-var coreTimes = core.Config{
-	Heartbeat: 10 * second, Suspect: 25 * second, Lost: 90 * second, OfferTimeout: 5 * second,
-	CancelSlack: 30 * second, DefaultGrace: 10 * second, AvoidFor: 30 * second,
+// coreTimes are the defaults of a server, with this heartbeat.
+func coreTimes(heartbeat Time) core.Config {
+	if heartbeat == 0 {
+		heartbeat = 10 * second
+	}
+	return core.Config{
+		Heartbeat: heartbeat, Suspect: heartbeat * 5 / 2, Lost: 9 * heartbeat, OfferTimeout: 5 * second,
+		CancelSlack: 30 * second, DefaultGrace: 10 * second, AvoidFor: 30 * second,
+	}
 }
 
-// fullCheckEvery is how many events pass between two looks at everything.
+// fullCheckEvery is how many events pass between two looks at everything, more for
+// a large fleet: what is looked at grows with it.
 const fullCheckEvery = 4096
+
+func (w *World) fullCheckDue() bool {
+	return w.events%uint64(max(fullCheckEvery, 40*len(w.nodes))) == 0
+}
 
 // newWorld builds the scenario's world; the lines of the script in drop are left
 // out.
 func newWorld(sc *Scenario, seed uint64, drop map[int]bool) *World {
-	w := &World{sc: sc, seed: seed, hash: newTrace(), named: map[string]*node{}, dropped: drop, verify: true}
+	w := &World{sc: sc, seed: seed, hash: newTrace(), times: coreTimes(Time(sc.Heartbeat)), named: map[string]*node{}, dropped: drop}
 	w.chance.demand = newStream(seed, "demand", "")
 	w.chance.faults = newStream(seed, "faults", "")
 	w.chance.store = newStream(seed, "store", "")
@@ -179,7 +189,7 @@ func (w *World) begun(kind eventKind, node int32, n int64) {
 	w.events++
 	w.hash.word(uint64(w.now)<<8 | uint64(kind))
 	w.hash.word(uint64(uint32(node)) | uint64(n)<<32)
-	if w.verify && w.events%fullCheckEvery == 0 {
+	if w.fullCheckDue() {
 		w.checkAll()
 		w.readQuietly()
 	}

@@ -108,7 +108,8 @@ func fit(files fs.FS, c *sim.Churn) error {
 
 // openb makes the nodes of the recorded cluster, and its tasks. A slot is four
 // processors, or what fits into the most slots that a node may have; a GPU is 1000
-// of the resource gpu, and memory is counted as it is.
+// of the resource gpu, and memory is counted as it is. Of the first weeks, in which
+// little happens, the last day alone is played: what began before begins with it.
 func openb(files fs.FS, sc *sim.Scenario, d *sim.Demand) error {
 	nodes, err := rows(files, "openb-nodes.csv")
 	if err != nil {
@@ -131,7 +132,8 @@ func openb(files fs.FS, sc *sim.Scenario, d *sim.Demand) error {
 	}
 	for _, r := range tasks {
 		cpu, memory, gpus, milli := whole(r[1]), whole(r[2]), whole(r[3]), whole(r[4])
-		t := sim.Task{At: sim.Time(whole(r[5]) * 1000), Run: sim.Time(max(1, whole(r[6])-whole(r[5])) * 1000)}
+		begin, end := max(0, whole(r[5])-quietUntil), max(0, whole(r[6])-quietUntil)
+		t := sim.Task{At: sim.Time(begin * 1000), Run: sim.Time(max(1, end-begin) * 1000)}
 		t.Demands.Slots = min(fleet.MaxSlots, max(1, (cpu+processors-1)/processors))
 		if memory > 0 {
 			t.Demands.Memory = []fleet.Quantity{{Name: "ram", Amount: memory}}
@@ -145,8 +147,10 @@ func openb(files fs.FS, sc *sim.Scenario, d *sim.Demand) error {
 	return nil
 }
 
-// processors of a slot, in thousandths.
-const processors = 4000
+const (
+	processors = 4000      // of a slot, in thousandths
+	quietUntil = 9_400_000 // seconds
+)
 
 // whole reads a whole number; an empty field is 0.
 func whole(field string) int64 {

@@ -112,8 +112,11 @@ func orElse(s, other string) string {
 
 // check refuses what could not be played.
 func check(sc *sim.Scenario) error {
-	if sc.Duration <= 0 {
+	switch {
+	case sc.Duration <= 0:
 		return errors.New("say its duration")
+	case sc.Heartbeat != 0 && (sc.Heartbeat < 1000 || sc.Heartbeat > 60_000):
+		return errors.New("heartbeat must be 1s..60s")
 	}
 	pools, apps := []string{fleet.PoolDefault, fleet.PoolUnassigned}, []string{}
 	for _, p := range sc.Pools {
@@ -155,6 +158,7 @@ func check(sc *sim.Scenario) error {
 		s := &sc.Steps[i]
 		name("app", s.App, apps)
 		name("pool", s.Pool, pools)
+		name("pool", s.To, pools)
 		errs = append(errs, sim.CheckStep(s))
 	}
 	for _, e := range sc.Expect {
