@@ -44,7 +44,7 @@ var rules = []rule{
 		why: "what decides is pure: no clock, lock, goroutine, randomness, log or I/O, so that the simulator runs the very same code",
 	},
 	{
-		from: []string{"rockpool/backend/internal/sim"}, except: []string{"rockpool/backend/internal/sim/scenario"},
+		from: []string{"rockpool/backend/internal/sim"}, except: []string{"rockpool/backend/internal/sim/scenario", "rockpool/backend/internal/sim/planted"},
 		deny: []string{"rockpool/", "std", "github.com/", "golang.org/", "go.uber.org/"},
 		allow: []string{
 			"rockpool/backend/internal/core", "rockpool/shared/nodecore", "rockpool/shared/ids",

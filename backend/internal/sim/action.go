@@ -38,9 +38,13 @@ func actionOf(word string) *action {
 	return nil
 }
 
-// step plays one line of the script.
-func (w *World) step(s *Step) {
+// step plays one line of the script, and plans it again if it says so.
+func (w *World) step(n int) {
+	s := &w.script[n]
 	w.hash.text(s.Do)
+	if next := w.now + Time(s.Every); s.Every > 0 && next < Time(s.Until) {
+		w.heap.push(event{at: next, kind: evStep, node: -1, n: int64(n)})
+	}
 	a := actionOf(s.Do)
 	a.do(w, s)
 }

@@ -71,6 +71,11 @@ func (w *World) checkMemory() {
 // take it.
 func (w *World) checkWaiting() {
 	view := w.srv.core.Fleet(w.srv.clock())
+	for i := range view.Nodes {
+		if n := &view.Nodes[i]; (n.Lease == fleet.LeaseLost || n.Lease == fleet.LeaseLeft) && n.Reserved.Slots > 0 {
+			w.fail("W2", "%s is %v and its work is not given to others: %d slots reserved", n.Record.ID, n.Lease, n.Reserved.Slots)
+		}
+	}
 	for _, j := range w.jobs {
 		if !j.stored || j.row.State != fleet.JobQueued || j.row.Attempt > 0 {
 			continue

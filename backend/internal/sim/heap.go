@@ -13,7 +13,8 @@ const (
 	evFinish                      // an attempt's processes have ended
 	evStored                      // a result is on the node's disk, or could not be written
 	evBoot                        // a node's process begins
-	evCommitted                   // a transaction has ended
+	evApplied                     // a transaction is in the store, or is not
+	evCommitted                   // the server hears how a transaction ended
 	evLoaded                      // the fleet was read from the store
 	evRecalled                    // rows of ended jobs were read
 	evTold                        // the core hears of a change that the store has

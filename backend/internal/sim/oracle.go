@@ -32,7 +32,7 @@ func (w *World) judgeBefore(j *job) {
 		v.Memory = append(v.Memory[:0], n.reserved.Memory...)
 	}
 	for _, e := range []*core.Effects{w.srv.inFlight, w.srv.pending} {
-		for i := 0; e != nil && i < len(e.Reservations); i++ {
+		for i := 0; e != nil && !(e == w.srv.inFlight && w.srv.inStore) && i < len(e.Reservations); i++ {
 			r := &e.Reservations[i]
 			add(&o.reserved[w.named[r.Node].index], r.Demand, sign(!r.Release))
 		}

@@ -15,6 +15,14 @@ func Run(sc *Scenario, seed uint64) *Report {
 	return r
 }
 
+// Check plays a scenario with a seed and gives the first failure, or nil. It looks
+// for no shorter list.
+func Check(sc *Scenario, seed uint64) *Failure {
+	w := newWorld(sc, seed, nil)
+	w.run()
+	return w.failed
+}
+
 // shrink leaves steps out, many at once and then one by one, as long as the same
 // rule still fails.
 func shrink(sc *Scenario, w *World) (left []string) {

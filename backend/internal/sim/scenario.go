@@ -136,6 +136,8 @@ type Weibull struct{ Shape, Scale float64 }
 type Step struct {
 	T        Span     `toml:"t"`
 	Do       string   `toml:"do"`
+	Every    Span     `toml:"every"` // it is done again and again, until then
+	Until    Span     `toml:"until"`
 	Nodes    string   `toml:"nodes"` // an id, "<id>-*", "zone:<zone>", "pool:<pool>", "running:<app>" or "*"
 	Pool     string   `toml:"pool"`
 	State    string   `toml:"state"`

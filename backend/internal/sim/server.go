@@ -19,6 +19,8 @@ type server struct {
 
 	pending, inFlight, spare *core.Effects
 	outcome                  commitOutcome
+	inStore                  bool           // the batch in flight is
+	refused                  []core.Refusal // then, what it left out
 	up, paused               bool
 	doubt, loading           bool
 	waiting                  []event // came while the process stood still
@@ -125,7 +127,8 @@ func (s *server) flush() {
 	}
 }
 
-// commit hands the batch to the store; what comes of it is drawn now.
+// commit hands the batch to the store; what comes of it is drawn now. It is in the
+// store some time before the server hears of it.
 func (s *server) commit() {
 	s.inFlight, s.pending = s.pending, s.spare
 	s.spare = nil
@@ -133,39 +136,40 @@ func (s *server) commit() {
 		s.pending = &core.Effects{}
 	}
 	took, outcome := s.w.store.draw()
-	s.outcome = outcome
+	s.outcome, s.inStore, s.refused = outcome, false, nil
+	if outcome == commitOK || outcome == commitUnknown && s.w.chance.store.chance(0.5) {
+		s.w.heap.push(event{at: s.w.now + s.w.chance.store.between(1, took), kind: evApplied, node: -1, n: s.process})
+	}
 	s.w.heap.push(event{at: s.w.now + took, kind: evCommitted, node: -1, n: s.process})
+}
+
+// applied puts the batch into the store, whatever the server's process does then.
+func (s *server) applied(process int64) {
+	if process == s.process && s.inFlight != nil {
+		s.inStore, s.refused = true, s.w.store.commit(s.inFlight)
+	}
 }
 
 // committed takes a transaction's outcome.
 func (s *server) committed(process int64) {
 	b := s.inFlight
-	if process != s.process || b == nil {
-		return
-	}
-	if s.postpone(event{kind: evCommitted, node: -1, n: process}) {
+	if process != s.process || b == nil || s.postpone(event{kind: evCommitted, node: -1, n: process}) {
 		return
 	}
 	w := s.w
 	s.inFlight = nil
 	w.counts.commits[s.outcome]++
-	if s.outcome == commitFailed || s.outcome == commitUnknown && w.chance.store.chance(0.5) {
+	if s.outcome != commitOK {
 		w.resubmitAll(b)
 		s.distrust()
 		return
 	}
-	refused := w.store.commit(b)
-	if s.outcome == commitUnknown {
-		w.resubmitAll(b)
-		s.distrust()
-		return
-	}
-	w.acknowledge(b, refused)
+	w.acknowledge(b, s.refused)
 	if s.doubt {
 		s.load(w.store.latency())
 		return
 	}
-	s.core.Committed(s.clock(), b, refused, s.pending)
+	s.core.Committed(s.clock(), b, s.refused, s.pending)
 	b.Reset()
 	s.spare = b
 	s.settle()
@@ -332,16 +336,13 @@ func (s *server) gone(c *conn) {
 	s.settle()
 }
 
-// crash ends the process; the transaction under way ends one way or the other.
+// crash ends the process; the transaction under way is in the store, or never will be.
 func (s *server) crash(down Time) {
 	w := s.w
 	if !s.up {
 		return
 	}
 	if s.inFlight != nil {
-		if w.chance.store.chance(0.5) && w.store.backAt <= w.now {
-			w.store.commit(s.inFlight)
-		}
 		w.resubmitAll(s.inFlight)
 		s.inFlight = nil
 	}

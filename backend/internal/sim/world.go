@@ -224,6 +224,8 @@ func (w *World) happen(e *event) {
 		w.nodes[e.node].stored(e.n)
 	case evBoot:
 		w.nodes[e.node].boot(e.n)
+	case evApplied:
+		w.srv.applied(e.n)
 	case evCommitted:
 		w.srv.committed(e.n)
 	case evLoaded:
@@ -235,7 +237,7 @@ func (w *World) happen(e *event) {
 	case evSubmit:
 		w.submit(int(e.n))
 	case evStep:
-		w.step(&w.script[e.n])
+		w.step(int(e.n))
 	case evCheck:
 		w.checkPoint(int(e.n), e.node == 1)
 	case evRecalled, evTold, evUndo, evServer, evChurn:

@@ -53,7 +53,7 @@ func (s *store) write(e *core.Effects) {
 
 func (s *store) put(j *job, r *core.JobRow, e *core.Effects) {
 	if r.State == fleet.JobRunning {
-		s.w.fail("store", "running is never stored: job %d", j.number)
+		s.w.fail("W3", "running is never stored: job %d", j.number)
 	}
 	if r.State == fleet.JobQueued && (r.Cause == fleet.CauseNone || r.Decision == nil) {
 		s.w.fail("W8", "job %d waits without a reason", j.number)
@@ -79,9 +79,9 @@ func (s *store) judgeStep(j *job, u *core.JobUpdate) {
 	case u.Row.Attempt < j.row.Attempt:
 		s.w.fail("W10", "job %d goes back from attempt %d to %d", j.number, j.row.Attempt, u.Row.Attempt)
 	case u.Row.Counted > u.Row.Attempt || u.Row.Counted < 0:
-		s.w.fail("store", "job %d: %d attempts counted of %d", j.number, u.Row.Counted, u.Row.Attempt)
+		s.w.fail("W3", "job %d: %d attempts counted of %d", j.number, u.Row.Counted, u.Row.Attempt)
 	case was != is && !was.MayBecome(is) && !(was.MayBecome(fleet.JobRunning) && fleet.JobRunning.MayBecome(is)):
-		s.w.fail("store", "job %d: %v may not become %v", j.number, was, is)
+		s.w.fail("W3", "job %d: %v may not become %v", j.number, was, is)
 	}
 }
 
@@ -110,9 +110,9 @@ func (s *store) supersede(a *core.AttemptRow) {
 	past := j.attempt(a.Attempt)
 	switch {
 	case past == nil || past.node != a.Node:
-		s.w.fail("store", "job %d: a superseded attempt %d on %s that was never assigned", j.number, a.Attempt, a.Node)
+		s.w.fail("W10", "job %d: a superseded attempt %d on %s that was never assigned", j.number, a.Attempt, a.Node)
 	case past.superseded != "" || a.Attempt >= j.row.Attempt || a.Outcome == fleet.AttemptOpen:
-		s.w.fail("store", "job %d: attempt %d is superseded and is not", j.number, a.Attempt)
+		s.w.fail("W10", "job %d: attempt %d is superseded and is not", j.number, a.Attempt)
 	default:
 		past.superseded, past.outcome = a.Node, a.Outcome
 		s.w.counts.outcomes[a.Outcome]++

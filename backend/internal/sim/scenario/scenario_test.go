@@ -3,7 +3,6 @@ package scenario_test
 import (
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -81,12 +80,9 @@ func TestScenarios_SameSeedSameHash(t *testing.T) {
 }
 
 // The weather of random faults: all rules hold after every event, and after the
-// healing everything comes to rest. ROCKPOOL_SWARM_SEEDS plays more seeds.
+// healing everything comes to rest. scripts/soak plays more seeds.
 func TestSwarm_HealsWhateverTheSeed(t *testing.T) {
-	seeds := uint64(50)
-	if more, err := strconv.ParseUint(os.Getenv("ROCKPOOL_SWARM_SEEDS"), 10, 32); err == nil {
-		seeds = more
-	}
+	const seeds = uint64(50)
 	sc := load(t, "swarm")
 	for seed := range seeds {
 		if holds(t, sc, seed); t.Failed() {

@@ -1,0 +1,172 @@
+package planted
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	core      = "../../core/"
+	scenarios = "../../../../tests/scenarios"
+)
+
+// bug is one change of a source file: Find stands there exactly once.
+type bug struct {
+	name, file, find, put string
+	rules                 []string // one of them must find it
+}
+
+var bugs = []bug{
+	{
+		"an offer goes out to a node that was moved meanwhile", "commit.go",
+		"case j.stage == stageUnsent && n.slot.Eligible() && n.rec.Pool == j.row.Pool:",
+		"case j.stage == stageUnsent && n.slot.Eligible():", []string{"W1"},
+	},
+	{
+		"an offer goes out to a node that was held meanwhile", "commit.go",
+		"case j.stage == stageUnsent && n.slot.Eligible() && n.rec.Pool == j.row.Pool:",
+		"case j.stage == stageUnsent && n.rec.Pool == j.row.Pool:", []string{"W6"},
+	},
+	{
+		"holds are ignored", "node.go",
+		"for _, h := range n.rec.Holds {", "for _, h := range n.rec.Holds[:0] {", []string{"W2", "W6"},
+	},
+	{
+		"a silent node gets work", "node.go",
+		"return l.open && l.pending == nil && l.lease.State == fleet.LeaseReady",
+		"return l.open && l.pending == nil", []string{"W6"},
+	},
+	{
+		"an attempt that has ended keeps its reservation", "job.go",
+		"j.draining, j.cancelSent = false, false\n\td.release(j)",
+		"j.draining, j.cancelSent = false, false", []string{"W2"},
+	},
+	{
+		"an offer goes out before its commit", "place.go",
+		"\td.write(j, out)\n\tif row.Fallback {",
+		"\td.write(j, out)\n\td.sendOffer(now, j, out)\n\tif row.Fallback {", []string{"W3"},
+	},
+	{
+		"a superseded attempt's result is taken", "attempt.go",
+		"default:\n\t\t\tfence(n, a, \"a newer attempt was assigned\", out)",
+		"default:\n\t\t\td.accept(now, n, j, res, out)", []string{"W10", "W3", "W2"},
+	},
+	{
+		"a result is acknowledged twice", "attempt.go",
+		"out.acks = append(out.acks, resultAck(n, a, verdict))",
+		"out.acks = append(out.acks, resultAck(n, a, verdict), resultAck(n, a, verdict))", []string{"W3"},
+	},
+	{
+		"a fallback has no record", "place.go",
+		"if row.Fallback {", "if row.Fallback && row.Attempt == 0 {", []string{"W1"},
+	},
+	{
+		"unassigned is resolved to", "pool/pool.go",
+		"if id != fleet.PoolUnassigned && !slices.Contains(c.Pools, id) {",
+		"if !slices.Contains(c.Pools, id) {", []string{"W11"},
+	},
+	{
+		"a node takes more than it has", "schedule/search.go",
+		"floor := int(min(r.Demand.Slots, levels))", "floor := int(min(r.Demand.Slots, levels)) - 1", []string{"W2"},
+	},
+	{
+		"a lost node keeps its work", "node.go",
+		"for _, j := range gone {", "for _, j := range gone[:0] {", []string{"W2", "W3", "W8", "expect"},
+	},
+	{
+		"work waits although a node became free", "place.go",
+		"if !n.freed && d.queue.Len() > 0 {", "if !n.freed && d.queue.Len() > 3 {", []string{"W8"},
+	},
+	{
+		"a job goes back to the node that declined it", "job.go",
+		"j.avoid = append(j.avoid, schedule.Exclusion{Node: &n.slot, Until: until})", "", []string{"W9"},
+	},
+	{
+		"an epoch is used twice", "session.go",
+		"n.epoch = max(n.epoch, n.rec.Epoch) + 1", "n.epoch = max(n.epoch, n.rec.Epoch, 1)", []string{"W10"},
+	},
+	{
+		"a read has an effect", "align.go",
+		"func (d *Dispatch) Alignment() Alignment {", "func (d *Dispatch) Alignment() Alignment {\n\td.rev++", []string{"W12"},
+	},
+}
+
+// played are enough to find all of them.
+var played = []string{"move-node-mid-offer", "pool-starvation-draining", "canary-hidden", "commit-unknown", "swarm"}
+
+func TestPlantedBugs_AreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program for each bug")
+	}
+	dir := t.TempDir()
+	t.Run("no bug", func(t *testing.T) {
+		if rule, said := play(t, dir, bug{name: "none"}); rule != "" {
+			t.Errorf("%s without a bug: %s", rule, said)
+		}
+	})
+	for _, b := range bugs {
+		t.Run(strings.ReplaceAll(b.name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			rule, said := play(t, dir, b)
+			if !slices.Contains(b.rules, rule) {
+				t.Errorf("%s is found by rule %q, want one of %v: %s", b.name, rule, b.rules, said)
+			}
+			t.Log(strings.TrimSpace(said))
+		})
+	}
+}
+
+// play builds the program with the bug in it, and gives the rule that failed first.
+func play(t *testing.T, dir string, b bug) (rule, said string) {
+	t.Helper()
+	binary := filepath.Join(dir, strings.ReplaceAll(b.name, " ", "-"))
+	args := []string{"build", "-trimpath", "-ldflags=-s -w", "-o", binary}
+	if b.file != "" {
+		args = append(args, "-overlay", plant(t, dir, b))
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", append(args, "./play")...).CombinedOutput(); err != nil {
+		t.Fatalf("build with %q: %v\n%s", b.name, err, out)
+	}
+	out, err := exec.CommandContext(t.Context(), binary, append([]string{scenarios}, played...)...).CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+		// It crashed: that is no rule.
+		return "crash", string(out)
+	}
+	rule, _, _ = strings.Cut(string(out), " ")
+	return rule, string(out)
+}
+
+// plant writes the changed file and the overlay that names it.
+func plant(t *testing.T, dir string, b bug) string {
+	t.Helper()
+	original, err := filepath.Abs(core + b.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(source), b.find); n != 1 {
+		t.Fatalf("%q stands %d times in %s, it must once", b.find, n, b.file)
+	}
+	base := filepath.Join(dir, strings.ReplaceAll(b.name, " ", "-"))
+	changed, overlay := base+".go", base+".json"
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(source), b.find, b.put, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	content, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(overlay, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return overlay
+}
