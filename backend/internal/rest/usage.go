@@ -18,8 +18,9 @@ type Isolation struct {
 	Jobs      int64 `json:"jobs"`
 	Attempts  int64 `json:"attempts"`
 	Fallbacks int64 `json:"fallbacks"` // with a record
-	// Undecided attempts lost their decision with a restart: they were held against
-	// the records of fallbacks and of nodes' moves alone.
+	// Undecided attempts have no decision on record, because their job waited for the
+	// next one: what their app resolved to and the records of fallbacks and moves
+	// spoke for them.
 	Undecided int64      `json:"undecided"`
 	Tolerance Duration   `json:"tolerance"` // around a change, in which what stood before and after are both right
 	Crossings []Crossing `json:"crossings"` // at most 100
