@@ -71,7 +71,12 @@ async function doubt() {
   }
 }
 
-const may = (role: string) => (s: Session | null) => s?.roles.includes(role) ?? false;
+/** For the whole fleet or for a pool; what somebody does not see here, they have no role for. */
+const may = (role: string) => (s: Session | null) => (s?.roles.includes(role) ?? false) || (s?.user.grants.some((g) => g.role === role) ?? false);
 export const isSuperadmin = may("superadmin");
 /** Who may hold nodes: operators and superadmins. */
 export const maySteer = (s: Session | null) => isSuperadmin(s) || may("operator")(s);
+/** Who sees nodes and alarms that are not their own. */
+export const mayWatch = (s: Session | null) => maySteer(s) || may("viewer")(s);
+/** One's roles in words: superadmin, operator of pool-7. */
+export const rolesOf = (s: Session) => [...s.roles, ...s.user.grants.map((g) => `${g.role} of ${g.pool}`)];

@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useLink } from "../live/live";
-import { isSuperadmin, useSession } from "../session";
+import { isSuperadmin, rolesOf, useSession } from "../session";
 import { nextTheme, setTheme, useTheme } from "../theme";
 import { Button } from "../ui/controls";
 import { Sheet } from "../ui/floating";
@@ -30,7 +30,7 @@ export function More({ onClose }: { onClose(): void }) {
     <Sheet title={session?.user.name ?? ""} open onClose={onClose}>
       <Facts
         rows={[
-          ["Role", session?.roles.join(", ")],
+          ["Role", session && rolesOf(session).join(", ")],
           ["Server", welcome?.version ?? "unknown"],
         ]}
       />

@@ -3,7 +3,7 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { age, count } from "../format";
 import { useLink, useTopic } from "../live/live";
 import { isSilent } from "../routes/alarm";
-import { leave, useSession } from "../session";
+import { leave, rolesOf, useSession } from "../session";
 import { nextTheme, setTheme, type Theme, useTheme } from "../theme";
 import { Glyph } from "../ui/Glyph";
 import { Icon, Mark } from "../ui/Icon";
@@ -99,7 +99,7 @@ function Sidebar({ onSearch }: { onSearch(): void }) {
           </span>
           <span className={styles.name}>
             <strong>{session?.user.name}</strong>
-            <small>{session?.roles[0]}</small>
+            <small>{session && rolesOf(session)[0]}</small>
           </span>
           <ThemeButton />
           <button type="button" className={styles.theme} aria-label="Sign out" title="Sign out" onClick={signOutNow}>

@@ -1,5 +1,5 @@
 import type { Session } from "../api/documents";
-import { isSuperadmin, maySteer } from "../session";
+import { isSuperadmin, mayWatch } from "../session";
 import type { IconName } from "../ui/Icon";
 
 /** The pages that stand in the sidebar, by subject. */
@@ -26,8 +26,7 @@ const access: PlaceEntry[] = [{ to: "/audit", text: "Audit", icon: "list", key: 
 
 /** Those of one's role, in groups; the first has no name. */
 export function placesFor(session: Session | null): { name: string; places: PlaceEntry[] }[] {
-  const watch = maySteer(session) || session?.roles.includes("viewer");
-  const groups = [{ name: "", places: watch ? [...places, alarms] : places }];
+  const groups = [{ name: "", places: mayWatch(session) ? [...places, alarms] : places }];
   if (!isSuperadmin(session)) return groups;
   return [...groups, { name: "Steer", places: steer }, { name: "Access", places: access }];
 }
