@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -47,6 +48,7 @@ func (c *simRun) Run(ctx context.Context, d *desk) error {
 	if c.Seed != nil {
 		first = *c.Seed
 	}
+	debug.SetGCPercent(400) // a run keeps little for long
 	start, virtual := time.Now(), int64(0)
 	var r simReport
 	for seed := first; seed < first+c.Seeds && ctx.Err() == nil; seed++ {

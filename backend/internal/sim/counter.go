@@ -150,6 +150,7 @@ func init() {
 		}},
 		{"wait.<quantile>", "ms to the first assignment: p50, p95, max", func(w *World, of string) int64 { return w.wait(of) }},
 		{"wasted", "per cent of the nodes' work whose result was not accepted", func(w *World, _ string) int64 { return w.wasted() }},
+		{"goodput", "per cent of it whose result was", func(w *World, _ string) int64 { return 100 - w.wasted() }},
 	}
 	for _, c := range []struct {
 		name, help string

@@ -309,7 +309,10 @@ func (t *network) pinged(c *conn, since int64) {
 
 // send carries out a send of the core, after it was judged.
 func (w *World) send(s *core.Send) {
-	n := w.named[s.Node]
+	n := w.speaker // most sends answer whoever spoke
+	if n == nil || n.id != s.Node {
+		n = w.named[s.Node]
+	}
 	if n == nil {
 		return
 	}

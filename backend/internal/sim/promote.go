@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"fmt"
+	"strings"
+
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/core/pool"
 )
@@ -23,9 +26,11 @@ func (w *World) promote(s *Step) {
 	why := pool.Promotable(pool.Checks{Jobs: s.Jobs, ReadyFor: Time(s.For)}, facts)
 	if len(why) > 0 {
 		w.counts.add("promotions.refused")
+		w.notes = append(w.notes, fmt.Sprintf("%s: the promotion of %s is refused: %s", Span(w.now), s.Pool, strings.Join(why, "; ")))
 		return
 	}
 	w.counts.add("promotions.done")
+	w.notes = append(w.notes, fmt.Sprintf("%s: %s is promoted to %s", Span(w.now), s.Pool, s.To))
 	w.move(w.pick("pool:"+s.Pool), s.To)
 }
 

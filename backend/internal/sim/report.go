@@ -18,6 +18,7 @@ type Report struct {
 	Counts   []Figure     `json:"counts"`
 	Pools    []PoolReport `json:"pools"`
 	Expected []Checked    `json:"expected"`
+	Notes    []string     `json:"notes,omitempty"` // what people were told
 	Failure  *Failure     `json:"failure,omitempty"`
 	Shortest []string     `json:"shortest,omitempty"` // faults and actions with which it still fails
 }
@@ -51,13 +52,13 @@ func (r *Report) OK() bool { return r.Failure == nil }
 var reported = []string{
 	"jobs", "jobs.succeeded", "jobs.failed", "jobs.timed_out", "jobs.canceled", "jobs.dead", "jobs.queued", "jobs.open",
 	"attempts", "offers", "declines", "starts", "results.accepted", "results.fenced", "fallbacks", "outside", "refusals",
-	"commits.ok", "commits.failed", "commits.unknown", "reloads", "sessions", "alarms.lasting", "wait.p50", "wait.p95", "wait.max", "wasted",
+	"commits.ok", "commits.failed", "commits.unknown", "reloads", "sessions", "alarms.lasting", "wait.p50", "wait.p95", "wait.max", "goodput", "wasted",
 }
 
 func (w *World) report() *Report {
 	r := &Report{
 		Scenario: w.sc.Name, Title: w.sc.Title, Seed: w.seed, Hash: fmt.Sprintf("%016x", uint64(w.hash)),
-		Events: w.events, Duration: int64(w.now), Failure: w.failed,
+		Events: w.events, Duration: int64(w.now), Notes: w.notes, Failure: w.failed,
 	}
 	for _, name := range reported {
 		r.Counts = append(r.Counts, Figure{name, w.value(name)})
@@ -112,8 +113,9 @@ func (r *Report) Text(out io.Writer) error {
 	for _, p := range r.Pools {
 		print("  %-20s %6d %7d %9d\n", p.Pool, p.Nodes, p.Slots, p.Attempts)
 	}
-	if len(r.Expected) > 0 {
-		print("\n")
+	print("\n")
+	for _, n := range r.Notes {
+		print("  %s\n", n)
 	}
 	for _, c := range r.Expected {
 		mark := "ok  "

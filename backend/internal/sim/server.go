@@ -256,6 +256,7 @@ func (s *server) arrive(c *conn, m *message) {
 // hear translates a node's message into the core's event.
 func (s *server) hear(c *conn, m *message) {
 	id, now, n := c.node.id, s.clock(), c.node
+	s.w.speaker = n
 	if m.kind != nodecore.SendHello && c.epoch == 0 {
 		return
 	}

@@ -19,15 +19,16 @@ type World struct {
 	events uint64
 	failed *Failure // the first
 
-	srv    server
-	store  *store
-	told   told
-	nodes  []*node
-	named  map[string]*node
-	jobs   []*job // by number; ids carry the number
-	orders []*order
-	net    network
-	clock  wall
+	srv     server
+	store   *store
+	told    told
+	nodes   []*node
+	named   map[string]*node
+	speaker *node  // whose message the server heard last
+	jobs    []*job // by number; ids carry the number
+	orders  []*order
+	net     network
+	clock   wall
 
 	chance  struct{ demand, faults, store, order, reads stream }
 	counts  counts
@@ -37,6 +38,7 @@ type World struct {
 	found   []int64
 	undo    []func()
 	oracle  oracle
+	notes   []string
 }
 
 // wall is the backend's wall clock: the virtual time plus what it was set by.

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rockpool/backend/internal/sim"
+	"rockpool/backend/internal/sim/scenario"
 )
 
 const (
@@ -106,9 +109,11 @@ func TestPlantedBugs_AreFound(t *testing.T) {
 	}
 	dir := t.TempDir()
 	t.Run("no bug", func(t *testing.T) {
-		if rule, said := play(t, dir, bug{name: "none"}); rule != "" {
+		rule, said := play(t, dir, bug{name: "none"})
+		if rule != "" {
 			t.Errorf("%s without a bug: %s", rule, said)
 		}
+		sameHashes(t, said)
 	})
 	for _, b := range bugs {
 		t.Run(strings.ReplaceAll(b.name, " ", "_"), func(t *testing.T) {
@@ -119,6 +124,21 @@ func TestPlantedBugs_AreFound(t *testing.T) {
 			}
 			t.Log(strings.TrimSpace(said))
 		})
+	}
+}
+
+// sameHashes: another program, built another way (this one perhaps with the race
+// detector), has the same runs.
+func sameHashes(t *testing.T, said string) {
+	t.Helper()
+	for _, name := range played {
+		sc, err := scenario.Load(os.DirFS(scenarios), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "hash " + name + " " + sim.Run(sc, sc.Seed).Hash + "\n"; !strings.Contains(said, want) {
+			t.Errorf("another program had another run than %q: %s", want, said)
+		}
 	}
 }
 
@@ -138,8 +158,9 @@ func play(t *testing.T, dir string, b bug) (rule, said string) {
 		// It crashed: that is no rule.
 		return "crash", string(out)
 	}
-	rule, _, _ = strings.Cut(string(out), " ")
-	return rule, string(out)
+	_, failed, _ := strings.Cut(string(out), "failed ")
+	rule, _, _ = strings.Cut(failed, " ")
+	return rule, failed + string(out)
 }
 
 // plant writes the changed file and the overlay that names it.

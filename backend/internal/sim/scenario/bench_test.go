@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"runtime/debug"
 	"syscall"
 	"testing"
 
@@ -40,6 +41,7 @@ func BenchmarkFleet10k(b *testing.B) {
 		b.Fatal(err)
 	}
 	var virtual, events, decisions int64
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the command does
 	before := processorTime(b)
 	for b.Loop() {
 		r := sim.Run(sc, 1)

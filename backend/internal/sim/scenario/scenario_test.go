@@ -48,6 +48,9 @@ func TestScenarios_Hold(t *testing.T) {
 	for _, name := range names(t) {
 		t.Run(name, func(t *testing.T) {
 			sc := load(t, name)
+			if raceEnabled && sc.Oracle {
+				t.Skip("millions of events: without the race detector")
+			}
 			start := time.Now()
 			r := holds(t, sc, sc.Seed)
 			t.Logf("%d events, %d x real time, hash %s", r.Events, r.Duration/max(1, time.Since(start).Milliseconds()), r.Hash)
@@ -82,7 +85,10 @@ func TestScenarios_SameSeedSameHash(t *testing.T) {
 // The weather of random faults: all rules hold after every event, and after the
 // healing everything comes to rest. scripts/soak plays more seeds.
 func TestSwarm_HealsWhateverTheSeed(t *testing.T) {
-	const seeds = uint64(50)
+	seeds := uint64(50)
+	if raceEnabled {
+		seeds = 10
+	}
 	sc := load(t, "swarm")
 	for seed := range seeds {
 		if holds(t, sc, seed); t.Failed() {

@@ -1,5 +1,5 @@
 // Command play plays the scenarios of a folder that are named on its command line,
-// each with some seeds, and says which rule failed first. It is what the planted bugs are built into.
+// each with some seeds, and says its hash and which rule failed first. It is what the planted bugs are built into.
 package main
 
 import (
@@ -25,9 +25,12 @@ func main() {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(2)
 		}
+		if failed := sim.Check(sc, sc.Seed); failed == nil {
+			fmt.Println("hash", name, sim.Run(sc, sc.Seed).Hash)
+		}
 		for seed := sc.Seed; seed < sc.Seed+seeds; seed++ {
 			if failed := sim.Check(sc, seed); failed != nil {
-				fmt.Printf("%s %s, seed %d: %s\n", failed.Rule, name, seed, failed.Error())
+				fmt.Printf("failed %s %s, seed %d: %s\n", failed.Rule, name, seed, failed.Error())
 				os.Exit(1)
 			}
 		}
