@@ -22,22 +22,31 @@ export interface AlarmListProps {
   tinted?: boolean;
   /** On the pool's own page it need not be named. */
   without?: "pool";
+  /** Opens what waits because of one, beside its button. */
+  onWhy?(id: string): void;
   /** When each of them ended, of those that have. */
   ended?: ReadonlyMap<string, string>;
 }
 
 /** Alarms one below the other; each opens itself, its button acknowledges in place. */
-export function AlarmList({ alarms, tinted, without, ended }: AlarmListProps) {
+export function AlarmList({ alarms, tinted, without, onWhy, ended }: AlarmListProps) {
   return (
     <ul className={tinted ? styles.tinted : styles.list} aria-label="Alarms">
       {alarms.map((a) => (
-        <AlarmLine key={a.id} alarm={a} without={without} ended={ended?.get(a.id)} />
+        <AlarmLine key={a.id} alarm={a} without={without} onWhy={onWhy} ended={ended?.get(a.id)} />
       ))}
     </ul>
   );
 }
 
-function AlarmLine({ alarm: a, without, ended }: { alarm: Row; without: "pool" | undefined; ended: string | undefined }) {
+interface AlarmLineProps {
+  alarm: Row;
+  without: "pool" | undefined;
+  onWhy: ((id: string) => void) | undefined;
+  ended: string | undefined;
+}
+
+function AlarmLine({ alarm: a, without, onWhy, ended }: AlarmLineProps) {
   const now = useNow();
   return (
     <li data-alarm={a.kind} data-severity={a.severity}>
@@ -53,7 +62,14 @@ function AlarmLine({ alarm: a, without, ended }: { alarm: Row; without: "pool" |
         {a.detail}
       </span>
       <time>{duration(a.age_ms + (ended ? 0 : Math.max(0, now - a.received)))}</time>
-      <span className={styles.act}>{ended ? <span className={styles.acked}>until {moment(ended)}</span> : <Acknowledge alarm={a} />}</span>
+      <span className={styles.act}>
+        {onWhy && (
+          <Button small onPress={() => onWhy(a.id)}>
+            Why
+          </Button>
+        )}
+        {ended ? <span className={styles.acked}>until {moment(ended)}</span> : <Acknowledge alarm={a} />}
+      </span>
       <span className={styles.forward} aria-hidden="true">
         <Icon name="forward" />
       </span>

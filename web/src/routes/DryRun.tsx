@@ -58,7 +58,7 @@ function Consequences({ impact, pool, work }: { impact: Impact; pool: string; wo
       </dl>
       {own ? <Bars of={own} /> : <p className={styles.quiet}>The slots of {pool} stay as they are.</p>}
       {impact.pools
-        .filter((p) => p.pool !== pool)
+        .filter((p) => p.pool !== pool && (p.before.usable !== p.after.usable || p.before.free !== p.after.free))
         .map((p) => (
           <p key={p.pool} className={styles.quiet}>
             {p.pool}: {count(p.before.usable)} → {plural(p.after.usable, "usable node")}, {count(p.before.free)} → {plural(p.after.free, "free slot")}.

@@ -13,6 +13,7 @@ import { Empty, Gray, Panel } from "../ui/Panel";
 import type { PoolRow } from "../wire/messages";
 import { AddToPool } from "./AddToPool";
 import { AlarmList } from "./AlarmLine";
+import { AlarmSheet } from "./AlarmSheet";
 import { byUrgency } from "./alarm";
 import { PoolCapacity } from "./PoolCapacity";
 import { PoolNodes } from "./PoolNodes";
@@ -47,6 +48,7 @@ export function Pool() {
 function Shown({ pool }: { pool: Live<PoolRow> }) {
   const session = useSession();
   const [open, setOpen] = useState<Open>(null);
+  const [alarm, setAlarm] = useState<string | null>(null);
   const nodes = useTopic("nodes");
   const own = useMemo(() => nodes.rows.filter((n) => n.pool === pool.id), [nodes.rows, pool.id]);
   const alarms = useTopic("alarms").rows.filter((a) => a.pool === pool.id);
@@ -61,7 +63,7 @@ function Shown({ pool }: { pool: Live<PoolRow> }) {
       menu={boss && <PoolMenu pool={pool} onOpen={setOpen} />}
       actions={boss && <Actions pool={pool} onOpen={setOpen} why={away} />}
     >
-      {alarms.length > 0 && <AlarmList alarms={alarms.toSorted(byUrgency)} tinted without="pool" />}
+      {alarms.length > 0 && <AlarmList alarms={alarms.toSorted(byUrgency)} tinted without="pool" onWhy={setAlarm} />}
       <PoolNumbers pool={pool} nodes={own} usage={usage.data?.items} apps={apps} />
       <Columns
         wide
@@ -80,6 +82,7 @@ function Shown({ pool }: { pool: Live<PoolRow> }) {
         }
       />
       <Sheets pool={pool} open={open} onClose={() => setOpen(null)} />
+      {alarm && <AlarmSheet id={alarm} onClose={() => setAlarm(null)} />}
     </Page>
   );
 }

@@ -7,7 +7,7 @@ import { Failed, Gray, Panel } from "../ui/Panel";
 import type { PoolRow } from "../wire/messages";
 
 const whole = 6 * 3_600_000;
-const least = 10 * 60_000;
+const least = 60_000;
 
 /** Slots of the last six hours, or of as long as the server has known the pool. */
 export function PoolCapacity({ pool }: { pool: Live<PoolRow> }) {
@@ -22,11 +22,14 @@ export function PoolCapacity({ pool }: { pool: Live<PoolRow> }) {
   const last = { at: now, used: pool.slots_total - pool.slots_free - pool.slots_out_of_use, outOfUse: pool.slots_out_of_use, total: pool.slots_total };
   const all = [...points.filter((p) => p.at < now), { ...last, queued: pool.queued }];
   const first = all[0]?.at ?? now;
-  const from = Math.max(now - whole, Math.min(first, now - least));
+  const from = Math.max(now - whole, first);
+  const young = now - from < least;
   return (
-    <Panel title="Capacity" note={`${span(now - from)}, slots`} side={<ChartLegend />}>
+    <Panel title="Capacity" note={young ? undefined : `${span(now - from)}, slots`} side={<ChartLegend />}>
       {past.error ? (
         <Failed error={past.error} again={() => void past.refetch()} />
+      ) : past.data && young ? (
+        <p>A point is kept every minute; the curve begins with the second one.</p>
       ) : past.data ? (
         <CapacityChart points={all.filter((p) => p.at >= from)} from={from} to={now} label={`Slots of ${pool.id} over time`} />
       ) : (

@@ -9,7 +9,7 @@ import { useOrder } from "../table/order";
 import { type Select, useSelect } from "../table/select";
 import { byText } from "../table/Table";
 import { CapacityBar } from "../ui/bars";
-import { State } from "../ui/Glyph";
+import { Glyph, State } from "../ui/Glyph";
 import { Empty, Gray, Panel } from "../ui/Panel";
 import type { NodeRow } from "../wire/messages";
 import { ageOf } from "./Nodes";
@@ -101,7 +101,12 @@ function Line({ node: n, select }: { node: Row; select: Select | undefined }) {
     <tr data-selected={select?.has(n.id) || undefined} data-row={n.id}>
       {select && <td>{select.box(n.id)}</td>}
       <td>
-        <State of={nodeState(n)} />
+        <span className={styles.deskOnly}>
+          <State of={nodeState(n)} />
+        </span>
+        <span className={styles.phoneOnly}>
+          <Glyph of={nodeState(n)} label={nodeState(n)} />
+        </span>
       </td>
       <th scope="row">
         <Link to="/nodes/$id" params={{ id: n.id }} className="mono">

@@ -1,6 +1,6 @@
 import type { Binding, PoolExplanation } from "../api/documents";
 import { count, plural } from "../format";
-import { byReason } from "../strings";
+import { byReason, reasonIn } from "../strings";
 
 /** Bindings in words, and their ordered lists. */
 
@@ -25,9 +25,9 @@ export function shifted(list: readonly string[], index: number, by: -1 | 1): str
   return next;
 }
 
-/** 2 of 14 nodes in pool-7 could take it: 9 draining, 3 slots */
+/** 2 of 14 nodes in pool-7 could take it: 9 draining, 3 without a free slot */
 export function poolWords(p: PoolExplanation): string {
-  const reasons = p.reasons.toSorted((a, b) => byReason(a.reason, b.reason)).map((r) => `${count(r.nodes)} ${r.reason}`);
+  const reasons = p.reasons.toSorted((a, b) => byReason(a.reason, b.reason)).map((r) => `${count(r.nodes)} ${reasonIn(r.reason)}`);
   const why = reasons.length > 0 ? `: ${reasons.join(", ")}` : "";
   return `${count(p.candidates)} of ${plural(p.nodes, "node")} in ${p.pool} could take it${why}`;
 }

@@ -45,7 +45,7 @@ export function Page({ title, note, above, actions, menu, keep, fill, children }
         )}
         <h1>{title}</h1>
         {note && <div className={`${styles.note} ${above ? "" : styles.list}`}>{note}</div>}
-        <div className={`${styles.actions} ${above || keep ? "" : styles.list}`}>{actions}</div>
+        <div className={`${styles.actions} ${keep ? styles.keep : above ? "" : styles.list}`}>{actions}</div>
         <div className={styles.phoneSide}>
           <Pulse short />
           {menu ?? (
