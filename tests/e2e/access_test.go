@@ -49,6 +49,7 @@ func (b *belongings) routes() map[string]string {
 		"GET /v1/jobs/{id}": job, "POST /v1/jobs/{id}/cancel": job + "/cancel", "GET /v1/jobs/{id}/decision": job + "/decision",
 		"GET /v1/jobs/{id}/explain": job + "/explain", "GET /v1/jobs/{id}/attempts": job + "/attempts", "GET /v1/jobs/{id}/log": job + "/log",
 		"GET /v1/nodes/{id}": "/v1/nodes/" + b.node.Name, "GET /v1/pools/{id}": "/v1/pools/" + b.pool(),
+		"GET /v1/pools/{id}/history": "/v1/pools/" + b.pool() + "/history", "GET /v1/apps/{id}/candidates": "/v1/apps/" + b.app + "/candidates",
 		"GET /v1/apps/{id}": "/v1/apps/" + b.app, "GET /v1/licenses/{id}": "/v1/licenses/" + b.license.ID,
 		"DELETE /v1/tokens/{id}":     "/v1/tokens/" + b.second.ID,
 		"GET /v1/artifacts/{digest}": "/v1/artifacts/" + b.digest, "HEAD /v1/artifacts/{digest}": "/v1/artifacts/" + b.digest,
@@ -85,6 +86,9 @@ func TestAttack_A61_AnotherUsersThingsAreNotThere(t *testing.T) {
 				t.Errorf("the list of %s shows bob %s", list, secret)
 			}
 		}
+	}
+	if a := ask(t, bob.s, bob.token, "GET", "/v1/usage", ""); a.Status != 200 || strings.Contains(a.Body, alice.app) {
+		t.Errorf("the usage shows bob %s", a.Body)
 	}
 	alice.untouched(bob)
 }
@@ -146,11 +150,14 @@ func TestAttack_A62_KeysThatAreNotTheClientsToSet(t *testing.T) {
 		keys                   []string
 	}{
 		{"POST", "/v1/jobs", fmt.Sprintf(`"app": %q, "runner": "noop"`, u.app),
-			[]string{"poolId", "pool", "pool_id", "ownerId", "owner", "attempt", "state", "node", "id", "App", "counted", "submitter"}},
+			[]string{"poolId", "pool_id", "ownerId", "owner", "attempt", "state", "node", "id", "App", "counted", "submitter"}},
 		{"POST", "/v1/admin/users", `"name": "mass"`, []string{"id", "disabled", "role", "Roles", "isAdmin"}},
 		{"POST", "/v1/admin/apps", `"id": "mass"`, []string{"ownerId", "version", "pools", "createdAt"}},
 		{"POST", "/v1/admin/licenses", fmt.Sprintf(`"user": %q`, u.id), []string{"pool", "used", "licenseCode", "revokedAt"}},
 		{"POST", "/v1/tokens", `"name": "mass"`, []string{"user", "userId", "token", "id"}},
+		{"POST", "/v1/admin/nodes", `"id": "mass", "role": "worker"`, []string{"pool", "secret", "license", "capacity"}},
+		{"POST", "/v1/admin/node-pools", `"id": "mass"`, []string{"kind", "state", "canary", "version"}},
+		{"PUT", "/v1/admin/app-pool-bindings/" + u.app, `"role": "", "pools": [], "allowFallbackToDefault": false`, []string{"app", "owner", "rule", "version"}},
 		{"PUT", "/v1/admin/nodes/" + n.Name + "/pool", `"pool": "unassigned"`, []string{"poolId", "owner", "role", "version"}},
 		{"POST", "/v1/setup", `"setupToken": "x"`, []string{"roles", "token"}},
 	} {

@@ -56,10 +56,10 @@ func (a *API) poolHistory(c *call) error {
 	if err != nil {
 		return err
 	}
-	points := a.histories.PoolHistory(c.ctx(), id)
-	if len(points) == 0 || !c.poolFilter(now)(id) {
+	if _, there := poolView(now, id); !there || !c.poolFilter(now)(id) {
 		return notFound("pool")
 	}
+	points := a.histories.PoolHistory(c.ctx(), id)
 	doc := rest.List[rest.PoolPoint]{Items: make([]rest.PoolPoint, len(points))}
 	for i, p := range points {
 		doc.Items[i] = rest.PoolPoint{At: rest.At(p.At), Used: p.Used, OutOfUse: p.OutOfUse, Total: p.Total, Queued: p.Queued}
@@ -73,15 +73,15 @@ func (a *API) readPool(c *call, id string) (*rest.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(view.Pools, func(p core.PoolView) bool { return p.Pool.ID == id })
-	if at < 0 || !c.poolFilter(view)(id) {
+	row, there := poolView(view, id)
+	if !there || !c.poolFilter(view)(id) {
 		return nil, notFound("pool")
 	}
 	resolvers, err := a.dispatch.Resolvers(c.ctx(), id)
 	if err != nil {
 		return nil, err
 	}
-	doc := poolDoc(&view.Pools[at])
+	doc := poolDoc(row)
 	doc.Sharing = sharingOf(resolvers)
 	for i := range resolvers {
 		// Whoever may see the pool as a neighbor only is told of their own apps.
@@ -90,6 +90,15 @@ func (a *API) readPool(c *call, id string) (*rest.Pool, error) {
 		}
 	}
 	return &doc, nil
+}
+
+// poolView is a pool as it is now.
+func poolView(now *core.FleetView, id string) (row *core.PoolView, there bool) {
+	at := slices.IndexFunc(now.Pools, func(p core.PoolView) bool { return p.Pool.ID == id })
+	if at < 0 {
+		return nil, false
+	}
+	return &now.Pools[at], true
 }
 
 // poolFilter tells which pools the caller sees: those of which they have a role;

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -90,8 +89,7 @@ func (a *API) promotable(c *call, id string, checks pool.Checks) (nodes, reasons
 	if err != nil {
 		return nil, nil, err
 	}
-	at := slices.IndexFunc(view.Pools, func(p core.PoolView) bool { return p.Pool.ID == id })
-	if at < 0 || !view.Pools[at].Canary {
+	if row, there := poolView(view, id); !there || !row.Canary {
 		return nil, nil, unprocessable("%s is no canary pool: an app's work resolves to it", id)
 	}
 	succeeded, err := a.store.CanaryJobs(c.ctx(), id, time.Time{})
