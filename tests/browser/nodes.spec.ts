@@ -64,6 +64,17 @@ test("nodes are chosen and drained together, after the server has tried it", asy
   await expect(page).toHaveURL(/view=table/);
   await expect(page.locator("[data-pool=pool-1]")).toContainText("0 of 12");
   await axeClean(page, "fleet, table");
+
+  // Work that no node could ever take: the alarm stands on top, and is acknowledged in place.
+  await page.getByRole("button", { name: "Cards" }).click();
+  await fleet.call("POST", "/v1/jobs", { app: "cam", runner: "score", params: { seconds: 1 }, demands: { slots: 99 } });
+  const alarm = page.locator("[data-alarm=pool_exhausted]").filter({ visible: true });
+  await expect(alarm).toContainText("pool-1, cam, worker");
+  await expect(card).toContainText("pool_exhausted ×1");
+  await expect(place(page, "Alarms")).toContainText(/[1-9]/);
+  await axeClean(page, "fleet, alarm");
+  await alarm.getByRole("button", { name: "Acknowledge" }).click();
+  await expect(alarm).toContainText("ack admin");
   expect(problems).toEqual([]);
 });
 

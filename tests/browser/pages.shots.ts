@@ -51,6 +51,7 @@ async function populate(fleet: Fleet) {
   const running = await submit(fleet, "cam-7", 280, { demands: { slots: 2 } });
   for (let i = 0; i < 5; i++) await submit(fleet, "chat", 280);
   const waiting = await submit(fleet, "cam-7", 1, { demands: { slots: 12 } });
+  for (let i = 0; i < 3; i++) await submit(fleet, "chat", 1, { demands: { slots: 64 } }); // none could ever take it
   for (let i = 0; i < 3; i++) await submit(fleet, "cam-7", 1, { demands: { slots: 20 } }); // no node of the pool could ever take it
   await ended(fleet, done.id);
   await fleet.killAgent("lis-edge-11");

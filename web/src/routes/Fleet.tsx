@@ -1,7 +1,7 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
-import { count, fine, plural } from "../format";
-import { useStale, useTopic } from "../live/live";
+import { count, fine, moment, plural } from "../format";
+import { useLink, useStale, useTopic } from "../live/live";
 import type { Live } from "../live/store";
 import { isSuperadmin, useSession } from "../session";
 import { Page } from "../shell/Page";
@@ -27,6 +27,7 @@ export function Fleet() {
   const navigate = useNavigate();
   const session = useSession();
   const stale = useStale();
+  const { heardAt } = useLink();
   const { q, view, add, create, ...none } = search;
   const fleet = useTopic("fleet").rows[0];
   const pools = useTopic("pools");
@@ -40,7 +41,10 @@ export function Fleet() {
   return (
     <Page
       title="Fleet"
-      note={fleet && pools.phase === "ready" && <span>{`${plural(all.length, "pool")}, ${plural(nodes ?? 0, "node")}`}</span>}
+      note={
+        fleet &&
+        pools.phase === "ready" && <span>{`${plural(all.length, "pool")}, ${plural(nodes ?? 0, "node")}${stale ? `, as of ${moment(heardAt)}` : ""}`}</span>
+      }
       actions={
         <>
           {!first && <Legend />}

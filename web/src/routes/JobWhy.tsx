@@ -142,7 +142,16 @@ function HowPool({ d, row }: { d: Decision; row: JobRow }) {
   );
 }
 
-const tones = ["draining", "used", "hatch", "suspect", "lost"];
+/** Reasons that are states of the node have the state's color; the others take turns. */
+const stateTones: Record<string, string> = {
+  lease: "lost",
+  unhealthy: "suspect",
+  quarantine: "cordoned",
+  draining: "draining",
+  cordoned: "cordoned",
+  auto_hold: "cordoned",
+};
+const toneOf = (reason: string, i: number) => styles[stateTones[reason] ?? (i % 2 === 0 ? "used" : "hatch")];
 
 /** What blocks a job that waits: every reason of every node, as it is now. */
 export function WhyWaiting({ row }: { row: JobRow }) {
@@ -192,8 +201,8 @@ function Blocks({ e, row }: { e: Explanation; row: JobRow }) {
             </p>
             {p.reasons.length > 0 && (
               <div className={styles.blocks} aria-hidden="true">
-                {p.reasons.map((r, i) => (
-                  <i key={r.reason} className={styles[tones[i % tones.length] ?? "used"]} style={{ flexGrow: r.nodes }} />
+                {inOrder(p).map((r, i) => (
+                  <i key={r.reason} className={toneOf(r.reason, i)} style={{ flexGrow: r.nodes }} />
                 ))}
               </div>
             )}
@@ -205,6 +214,8 @@ function Blocks({ e, row }: { e: Explanation; row: JobRow }) {
     </>
   );
 }
+
+const inOrder = (pool: PoolExplanation) => pool.reasons.toSorted((a, b) => byReason(a.reason, b.reason));
 
 function Blocked({ pool }: { pool: PoolExplanation }) {
   return (
@@ -219,23 +230,21 @@ function Blocked({ pool }: { pool: PoolExplanation }) {
         </tr>
       </thead>
       <tbody>
-        {pool.reasons
-          .toSorted((a, b) => byReason(a.reason, b.reason))
-          .map((r, i) => (
-            <tr key={r.reason}>
-              <td>
-                <b>{count(r.nodes)}</b>
-              </td>
-              <td>
-                <i className={`${styles.swatch} ${styles[tones[i % tones.length] ?? "used"]}`} aria-hidden="true" />
-                {r.reason}
-              </td>
-              <td>{reasonIn(r.reason)}</td>
-              <td>
-                <Which ids={r.nodeIds ?? []} pool={pool.pool} />
-              </td>
-            </tr>
-          ))}
+        {inOrder(pool).map((r, i) => (
+          <tr key={r.reason}>
+            <td>
+              <b>{count(r.nodes)}</b>
+            </td>
+            <td>
+              <i className={`${styles.swatch} ${toneOf(r.reason, i)}`} aria-hidden="true" />
+              {r.reason}
+            </td>
+            <td>{reasonIn(r.reason)}</td>
+            <td>
+              <Which ids={r.nodeIds ?? []} pool={pool.pool} />
+            </td>
+          </tr>
+        ))}
       </tbody>
     </table>
   );
