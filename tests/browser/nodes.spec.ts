@@ -67,7 +67,7 @@ test("nodes are chosen and drained together, after the server has tried it", asy
 
   // Work that no node could ever take: the alarm stands on top, and is acknowledged in place.
   await page.getByRole("button", { name: "Cards" }).click();
-  await fleet.call("POST", "/v1/jobs", { app: "cam", runner: "score", params: { seconds: 1 }, demands: { slots: 99 } });
+  await fleet.call("POST", "/v1/jobs", { app: "cam", runner: "score", params: { seconds: 1 }, demands: { slots: 64 } });
   const alarm = page.locator("[data-alarm=pool_exhausted]").filter({ visible: true });
   await expect(alarm).toContainText("pool-1, cam, worker");
   await expect(card).toContainText("pool_exhausted ×1");

@@ -18,7 +18,7 @@ export default defineConfig({
   outputDir: "out/results",
   workers: 1,
   fullyParallel: false,
-  timeout: 120_000,
+  timeout: 300_000, // axe looks for seconds a page, and a busy machine is slow
   expect: { timeout: 15_000 },
   reporter: [["list"]],
   use: { ...chromium, timezoneId: "UTC", reducedMotion: "reduce", actionTimeout: 20_000, trace: "retain-on-failure" },
