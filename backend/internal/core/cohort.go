@@ -18,8 +18,15 @@ type cohort struct {
 	gauge *gauge      // of the first pool
 	alarm *alarm.Case // that it is exhausted; nil: none lasts
 
-	refused *job // that failed for want of a candidate, the newest
-	at      int  // in Dispatch.cohorts, or -1
+	refused *refusal // for want of a candidate, the newest
+	at      int      // in Dispatch.cohorts, or -1
+}
+
+// refusal is why work that does not wait was not placed.
+type refusal struct {
+	key      routeKey
+	owner    int64 // as the work knows
+	decision *fleet.Decision
 }
 
 type cohortKey struct{ app, role, pool string }
@@ -39,10 +46,14 @@ func (d *Dispatch) cohortOf(key cohortKey) *cohort {
 
 // cohortFor gives the work's; its route remembers it for the next.
 func (d *Dispatch) cohortFor(spec *fleet.JobSpec, r *route) *cohort {
-	if c := r.cohort; c != nil && c.app == spec.App && c.role == spec.Role {
+	return d.cohortOn(spec.App, spec.Role, r)
+}
+
+func (d *Dispatch) cohortOn(app, role string, r *route) *cohort {
+	if c := r.cohort; c != nil && c.app == app && c.role == role {
 		return c
 	}
-	key := cohortKey{app: spec.App, role: spec.Role}
+	key := cohortKey{app: app, role: role}
 	if len(r.tries) > 0 {
 		key.pool = r.tries[0]
 	}
@@ -127,6 +138,12 @@ func (d *Dispatch) exhausted(now fleet.Time, c *cohort, n int64, out *Effects) {
 		return
 	}
 	d.alarms.Again(now, c.alarm, n)
+}
+
+// notPlaced counts work of the cohort that does not wait, and was not placed.
+func (d *Dispatch) notPlaced(now fleet.Time, c *cohort, key routeKey, owner int64, dec *fleet.Decision, out *Effects) {
+	c.refused = &refusal{key, owner, dec}
+	d.exhausted(now, c, 1, out)
 }
 
 // noHope tells at once of a job that waits although no node of its pools could
@@ -217,20 +234,20 @@ func (c *cohort) describe(d *Dispatch, now fleet.Time, a *fleet.Alarm) {
 	for w := c.line.First(); w != nil && len(a.Waiting) < fleet.MaxAlarmWaiting; w = w.Next() {
 		a.Waiting = append(a.Waiting, w.Job)
 	}
-	j := c.refused
+	why := c.refused
 	if len(a.Waiting) > 0 {
-		j = d.jobs[a.Waiting[0]]
+		j := d.jobs[a.Waiting[0]]
+		why = &refusal{keyOf(j.spec), j.spec.Owner, j.row.Decision}
+		if j.wait.Waiting() {
+			d.decide(now, d.routeOf(j.spec), &j.wait.Request, j.avoid)
+			why.decision = &d.scratch
+		}
 	}
-	if j == nil {
+	if why == nil {
 		return // read back, and nothing was refused since
 	}
-	dec, r := j.row.Decision, d.routeOf(j.spec)
-	if j.wait.Waiting() {
-		d.decide(now, r, &j.wait.Request, j.avoid)
-		dec = &d.scratch
-	}
-	a.Detail = dec.Refusal()
-	if n := d.elsewhere(d.appOf(j.spec).Owner, j.spec.Role, r); n > 0 {
+	a.Detail = why.decision.Refusal()
+	if n := d.elsewhere(d.appNamed(c.app, why.owner).Owner, c.role, d.routeBy(why.key)); n > 0 {
 		a.Detail += "; in other pools: " + fleet.Count(n, "usable node") + " of its owner"
 	}
 }

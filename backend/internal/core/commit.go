@@ -24,6 +24,9 @@ func (d *Dispatch) Committed(now fleet.Time, batch *Effects, refused []Refusal, 
 			out.Sends = append(out.Sends, batch.acks[i])
 		}
 	}
+	for i := range batch.Placements {
+		d.placementCommitted(batch, &batch.Placements[i])
+	}
 	for i := range batch.Inserts {
 		d.rowCommitted(now, batch, batch.Inserts[i].Spec.ID, &batch.Inserts[i].Row, nil, out)
 	}
@@ -100,6 +103,10 @@ func (d *Dispatch) refuse(now fleet.Time, batch *Effects, r *Refusal, out *Effec
 	if n := d.nodes[r.Node]; r.Job.IsZero() && n != nil {
 		d.close(n, fleet.CodeUnavailable, CloseLost, out)
 		out.Reload = true
+		return
+	}
+	if p := d.placements[r.Job]; p != nil {
+		d.refusePlacement(now, batch, r, p, out)
 		return
 	}
 	j := d.jobs[r.Job]

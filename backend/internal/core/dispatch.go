@@ -46,7 +46,14 @@ type Dispatch struct {
 	nodes   map[string]*node
 	jobs    map[ids.JobID]*job // open ones, and ended ones until that is committed
 	order   []*node            // by id
-	owners  map[int64]int32    // nodes that count as a user's own
+
+	placements map[ids.JobID]*holding // those that last, and ended ones until that is committed
+	placed     []*holding             // that last, by id
+	byKey      map[placementKey]*holding
+	ended      ends
+	uses       map[string]*use // by app
+
+	owners map[int64]int32 // nodes that count as a user's own
 
 	index  *schedule.Index
 	queue  *schedule.Queue
@@ -64,6 +71,7 @@ type Dispatch struct {
 	freed   []*node  // have room or are eligible since the event began
 	woken   []string // pools for which more may have changed
 	scratch fleet.Decision
+	picked  []*node // by the last decision
 	missing []*job
 
 	batches uint64 // numbers Effects
@@ -90,6 +98,8 @@ func (d *Dispatch) clear() {
 	d.index, d.queue = schedule.NewIndex(), schedule.NewQueue()
 	d.routes = map[routeKey]*route{}
 	d.freed, d.woken = nil, nil
+	d.placements, d.placed, d.byKey = map[ids.JobID]*holding{}, nil, map[placementKey]*holding{}
+	d.uses, d.ended = map[string]*use{}, ends{}
 	d.timers.reset()
 	d.look = look{at: fleet.Never, nodesBy: fleet.Never}
 	d.cohortsByKey, d.cohorts, d.emptied, d.gauges = map[cohortKey]*cohort{}, nil, nil, nil
@@ -129,6 +139,8 @@ func (d *Dispatch) Tick(now fleet.Time, out *Effects) {
 			d.lookDue(now, t, out)
 		case t.kind == holdDue:
 			d.holdDue(now, t, out)
+		case t.kind == ttlDue:
+			d.ttlDue(now, t, out)
 		case j != nil:
 			d.jobDue(now, t, j, out)
 		}
@@ -166,6 +178,7 @@ func (d *Dispatch) excuse(now, late fleet.Time) {
 		n.lease.On(lease.Excused, now, d.leases())
 		d.watch(n)
 	}
+	d.sparePlacements(now, late)
 }
 
 // PutPool tells of a new or changed pool, after the store has it.

@@ -16,8 +16,9 @@ import (
 // Nothing that depends on a write is sent before: offers, acknowledgements of
 // results and welcomes come out of Committed. Sends may go out at once.
 //
-// Within one uncommitted Effects a job appears at most once: a later step of the
-// same job rewrites the entry that is there. The driver begins each batch with
+// Within one uncommitted Effects a job or placement appears at most once: a later
+// step of the same one rewrites the entry that is there. Ends of placements come
+// before new ones: they free their keys. The driver begins each batch with
 // a zero Effects or one that was Reset, and hands that one value to events until
 // it commits it.
 type Effects struct {
@@ -34,6 +35,9 @@ type Effects struct {
 
 	Sends   []Send
 	Recalls []Recall
+	// Unplaced are placements that came to nothing after they were asked for: whoever
+	// waits for them is told, once the batch before is committed.
+	Unplaced []Unplaced
 	// Reload asks the driver to load everything anew from the database: memory
 	// was shown to differ from it.
 	Reload bool
@@ -55,10 +59,11 @@ func (e *Effects) Reset() {
 	clear(e.Alarms)
 	clear(e.Audits)
 	clear(e.Sends)
+	clear(e.Unplaced)
 	*e = Effects{
 		Inserts: e.Inserts[:0], Updates: e.Updates[:0], Attempts: e.Attempts[:0], Reservations: e.Reservations[:0],
 		Fallbacks: e.Fallbacks[:0], Sessions: e.Sessions[:0], Placements: e.Placements[:0], Holds: e.Holds[:0], Alarms: e.Alarms[:0], Audits: e.Audits[:0],
-		Sends: e.Sends[:0], Recalls: e.Recalls[:0], acks: e.acks[:0],
+		Sends: e.Sends[:0], Recalls: e.Recalls[:0], Unplaced: e.Unplaced[:0], acks: e.acks[:0],
 	}
 }
 
@@ -131,6 +136,13 @@ type PlacementWrite struct {
 	// IdempotencyKey and RequestDigest are as in JobInsert, of a new one.
 	IdempotencyKey string
 	RequestDigest  [32]byte
+}
+
+// Unplaced is a placement that the database refused and that has no nodes
+// elsewhere. Without a decision it may be asked for anew.
+type Unplaced struct {
+	ID       ids.JobID
+	Decision *fleet.Decision
 }
 
 // AttemptRow keeps a superseded attempt with its decision.
@@ -320,7 +332,7 @@ const (
 // Refusal is one write of a committed batch that was left out of it.
 type Refusal struct {
 	Job  ids.JobID // zero for a session
-	Node string    // of a session
+	Node string    // of a session; of a placement, the node that refused it, where that is known
 	Why  RefusedWhy
 }
 

@@ -102,7 +102,11 @@ func (d *Dispatch) dropReservation(at int, out *Effects) {
 	if at == last {
 		return
 	}
-	e := &d.jobs[moved.Job].entry
+	j := d.jobs[moved.Job]
+	if j == nil {
+		return // a placement's: it knows its own by its id
+	}
+	e := &j.entry
 	if moved.Release {
 		e.release = at
 	} else {

@@ -72,6 +72,24 @@ const (
 	AuditAlarmSilenced     = "alarm_silenced"
 )
 
+// PlacementAsk asks for a placement, validated and under a new id.
+type PlacementAsk struct {
+	Spec *fleet.PlacementSpec
+	// IdempotencyKey and RequestDigest are as in JobInsert.
+	IdempotencyKey string
+	RequestDigest  [32]byte
+}
+
+// Placed is the outcome of an ask. Exactly one of View (with a Spec), Exhausted,
+// Over and Refused is set.
+type Placed struct {
+	View      PlacementView
+	Existing  bool            // the key's own, that lasted already
+	Exhausted *fleet.Decision // no pool has so many nodes for it
+	Over      string          // the bound of the app's share that it would pass: placements or slots
+	Refused   *RefusedWhy     // the database did not take it: its idempotency key exists, or its data
+}
+
 // Submitted is the committed outcome of one submitted job.
 type Submitted struct {
 	ID      ids.JobID

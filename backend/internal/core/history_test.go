@@ -321,8 +321,10 @@ func (w *world) step() {
 		w.note("step", choice)
 	}
 	switch {
-	case choice < 10:
+	case choice < 7:
 		w.submitAny()
+	case choice < 10:
+		w.placeAny()
 	case choice < 25:
 		w.start()
 	case choice < 45:
@@ -497,9 +499,13 @@ func (w *world) heal() {
 			w.work(a)
 			w.heartbeat(a)
 		}
+		for _, p := range w.d.Placements() {
+			w.d.Release(w.now, p.Spec.ID, w.pending)
+			w.after()
+		}
 		w.pass(1000)
 		busy := slices.ContainsFunc(w.agents, func(a *agent) bool { return !a.ready || len(a.mail)+len(a.work)+len(a.spool) > 0 })
-		if !busy && w.d.Totals().Jobs == 0 && !w.pending.Durable() && w.inFlight == nil {
+		if !busy && w.d.Totals() == (Totals{}) && !w.pending.Durable() && w.inFlight == nil {
 			break
 		}
 	}
@@ -508,6 +514,9 @@ func (w *world) heal() {
 }
 
 func (w *world) atRest() {
+	if lasting := w.store.grants.lasting(); len(lasting) > 0 {
+		w.fail("placements last at rest: %+v", lasting)
+	}
 	if t := w.d.Totals(); t != (Totals{}) {
 		for _, spec := range w.jobs {
 			if j := w.d.jobs[spec.ID]; j != nil {

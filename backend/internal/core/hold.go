@@ -50,6 +50,7 @@ func (d *Dispatch) dropHold(now fleet.Time, n *node, h fleet.Hold, out *Effects)
 	}
 	d.seen(n)
 	d.reblock(n)
+	d.turnPlacements(now, n, out)
 }
 
 // writeHold keeps one write of a hold in a batch: the newest.
@@ -70,6 +71,7 @@ func (d *Dispatch) passHolds(now fleet.Time, n *node, out *Effects) {
 		d.dropHold(now, n, h, out)
 	}
 	d.drain(now, n, out)
+	d.turnPlacements(now, n, out)
 	if due := hold.Next(n.rec.Holds, now); due < n.holdTimer {
 		n.holdTimer = due
 		d.timers.add(timer{at: due, kind: holdDue, node: n})

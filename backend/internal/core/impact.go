@@ -21,6 +21,11 @@ func (d *Dispatch) Impact(now fleet.Time, p Proposal) Impact {
 			i.Running = append(i.Running, n.running()...)
 		}
 	}
+	for _, p := range d.placed {
+		if slices.ContainsFunc(p.on, t.meant) {
+			i.Placements++
+		}
+	}
 	return i
 }
 
@@ -152,7 +157,7 @@ func (t *trial) hopeless() (jobs int64) {
 		key.role = spec.Role
 		none, seen := known[key]
 		if !seen {
-			none = t.after.reach(t.d.chainIf(spec, t.after.owners), spec.Role) == 0
+			none = t.after.reach(t.d.chainIf(keyOf(spec), t.after.owners), spec.Role) == 0
 			known[key] = none
 		}
 		if none {

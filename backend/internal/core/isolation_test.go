@@ -17,6 +17,9 @@ import (
 // that is allowed, and then there is a record.
 func (w *world) checkIsolation(e *Effects) {
 	for _, r := range e.Reservations {
+		if placementIn(e, r.Job) != nil {
+			continue
+		}
 		j := w.d.jobs[r.Job]
 		at := Attempt{Job: r.Job, Attempt: j.row.Attempt}
 		if r.Adopt && !w.judged[at] {

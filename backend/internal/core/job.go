@@ -112,6 +112,7 @@ func (j *job) nodeOfPast(attempt int32) (string, bool) {
 func (d *Dispatch) hold(j *job, n *node) {
 	j.held, j.heldAt = n, len(n.jobs)
 	n.jobs = append(n.jobs, j)
+	d.useOf(j.spec.App).slots += j.spec.Demands.Slots
 	d.seen(n)
 }
 
@@ -126,6 +127,7 @@ func (d *Dispatch) release(j *job) {
 	n.jobs[len(n.jobs)-1] = nil
 	n.jobs = n.jobs[:len(n.jobs)-1]
 	j.held = nil
+	d.useOf(j.spec.App).slots -= j.spec.Demands.Slots
 	d.index.Release(&n.slot, &j.spec.Demands)
 	d.seen(n)
 	d.free(n)

@@ -6,6 +6,7 @@ import (
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/core/hold"
 	"rockpool/backend/internal/core/lease"
+	"rockpool/backend/internal/core/placement"
 )
 
 // resume is what the first Tick after a Load has to do.
@@ -14,6 +15,8 @@ type resume struct {
 	closed []Send // sessions of nodes that are gone, or that others took over
 	unsent []*job // assigned, and known never to have been offered
 	lost   []*job // on nodes that are gone or have left
+
+	gone []*holding // likewise
 }
 
 // Load begins, or begins again after the database was away, from what the
@@ -54,6 +57,7 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 	for i := range snap.Jobs {
 		d.restore(now, &snap.Jobs[i], beforeJobs[snap.Jobs[i].Spec.ID])
 	}
+	d.restorePlacements(now, snap.Placements)
 	for _, n := range d.order {
 		d.grace(now, n)
 	}
@@ -96,7 +100,7 @@ func (d *Dispatch) grace(now fleet.Time, n *node) {
 	switch {
 	case n.open:
 		n.lease.On(lease.Excused, now, d.leases())
-	case len(n.jobs) > 0 || n.rec.Epoch > 0:
+	case len(n.jobs)+len(n.placements) > 0 || n.rec.Epoch > 0:
 		n.lease.On(lease.Granted, now, d.leases())
 	}
 	d.reblock(n)
@@ -198,6 +202,9 @@ func (d *Dispatch) goOn(now fleet.Time, out *Effects) {
 	}
 	for _, j := range r.lost {
 		d.lose(now, j, out)
+	}
+	for _, p := range r.gone {
+		d.endPlacement(now, p, placement.Gone, out)
 	}
 	for _, j := range r.unsent {
 		if j.stage == stageUnsent {

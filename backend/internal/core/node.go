@@ -8,6 +8,7 @@ import (
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/core/hold"
 	"rockpool/backend/internal/core/lease"
+	"rockpool/backend/internal/core/placement"
 	"rockpool/backend/internal/core/schedule"
 )
 
@@ -18,12 +19,14 @@ type node struct {
 	slot schedule.Node // its place in the index
 	live
 
-	jobs   []*job        // with a reservation here
-	owner  int64         // whose own node it counts as; 0: nobody's
-	timer  fleet.Time    // when its lease is looked at
-	freed  bool          // in Dispatch.freed
-	alarms []*alarm.Case // about it, that last
-	gauge  *gauge        // of its pool
+	jobs []*job // with a reservation here
+
+	placements []*holding    // likewise
+	owner      int64         // whose own node it counts as; 0: nobody's
+	timer      fleet.Time    // when its lease is looked at
+	freed      bool          // in Dispatch.freed
+	alarms     []*alarm.Case // about it, that last
+	gauge      *gauge        // of its pool
 
 	holdTimer fleet.Time // when its holds are looked at
 }
@@ -241,12 +244,15 @@ func (d *Dispatch) leave(now fleet.Time, n *node, out *Effects) {
 }
 
 // loseAll ends all attempts of a node, in the order in which their jobs would
-// be served.
+// be served, and then its placements.
 func (d *Dispatch) loseAll(now fleet.Time, n *node, out *Effects) {
 	gone := slices.Clone(n.jobs)
 	slices.SortFunc(gone, byService)
 	for _, j := range gone {
 		d.lose(now, j, out)
+	}
+	for _, p := range slices.Clone(n.placements) {
+		d.endPlacement(now, p, placement.Gone, out)
 	}
 }
 

@@ -34,42 +34,43 @@ type route struct {
 }
 
 // appOf gives the work's app; of one that nobody told of, what the job knows.
-func (d *Dispatch) appOf(spec *fleet.JobSpec) fleet.App {
-	if a := d.apps[spec.App]; a != nil {
+func (d *Dispatch) appOf(spec *fleet.JobSpec) fleet.App { return d.appNamed(spec.App, spec.Owner) }
+
+func (d *Dispatch) appNamed(id string, owner int64) fleet.App {
+	if a := d.apps[id]; a != nil {
 		return *a
 	}
-	return fleet.App{ID: spec.App, Owner: spec.Owner}
+	return fleet.App{ID: id, Owner: owner}
 }
-
-// chainOf resolves the work as things are now.
-func (d *Dispatch) chainOf(spec *fleet.JobSpec) pool.Chain { return d.chainIf(spec, d.owners) }
 
 // chainIf resolves the work if users had so many nodes of their own.
-func (d *Dispatch) chainIf(spec *fleet.JobSpec, owners map[int64]int32) pool.Chain {
-	if spec.Pool != "" {
-		return pool.Canary(spec.Pool)
+func (d *Dispatch) chainIf(key routeKey, owners map[int64]int32) pool.Chain {
+	if key.canary != "" {
+		return pool.Canary(key.canary)
 	}
-	app := d.appOf(spec)
-	return pool.Resolve(&app, spec.Role, owners[app.Owner] > 0)
+	app := d.appNamed(key.app, key.owner)
+	return pool.Resolve(&app, key.role, owners[app.Owner] > 0)
 }
 
-// routeOf gives the work's route and keeps it for the next that resolves alike.
-func (d *Dispatch) routeOf(spec *fleet.JobSpec) *route {
-	key := keyOf(spec)
+// routeOf gives a job's route.
+func (d *Dispatch) routeOf(spec *fleet.JobSpec) *route { return d.routeBy(keyOf(spec)) }
+
+// routeBy gives the work's route and keeps it for the next that resolves alike.
+func (d *Dispatch) routeBy(key routeKey) *route {
 	r := d.routes[key]
 	if r == nil {
-		r = newRoute(d.chainOf(spec), d.index.Pool)
+		r = newRoute(d.chainIf(key, d.owners), d.index.Pool)
 		d.routes[key] = r
 	}
 	return r
 }
 
-// quietRoute is routeOf for whoever only looks: it keeps nothing.
-func (d *Dispatch) quietRoute(spec *fleet.JobSpec) *route {
-	if r := d.routes[keyOf(spec)]; r != nil {
+// quietRoute is routeBy for whoever only looks: it keeps nothing.
+func (d *Dispatch) quietRoute(key routeKey) *route {
+	if r := d.routes[key]; r != nil {
 		return r
 	}
-	return newRoute(d.chainOf(spec), d.index.Look)
+	return newRoute(d.chainIf(key, d.owners), d.index.Look)
 }
 
 func newRoute(chain pool.Chain, find func(id string) *schedule.Pool) *route {
@@ -80,10 +81,19 @@ func newRoute(chain pool.Chain, find func(id string) *schedule.Pool) *route {
 	return r
 }
 
-// decide finds the node for a request, pool by pool, and leaves the reasons in
-// the scratch decision, which the next call overwrites. It changes nothing
-// else: previews and placing call the same function.
+// decide finds the node for a request; nil: there is none.
 func (d *Dispatch) decide(now fleet.Time, r *route, request *schedule.Request, avoid []schedule.Exclusion) *node {
+	if nodes := d.decideAll(now, r, request, 1, avoid); len(nodes) > 0 {
+		return nodes[0]
+	}
+	return nil
+}
+
+// decideAll finds so many distinct nodes for a request, best first, in the first
+// pool of the route that has as many: pools are never mixed. It leaves the reasons
+// in the scratch decision, which the next call overwrites, as it does what is
+// returned. It changes nothing else: previews and placing call the same function.
+func (d *Dispatch) decideAll(now fleet.Time, r *route, request *schedule.Request, count int32, avoid []schedule.Exclusion) []*node {
 	dec := &d.scratch
 	*dec = fleet.Decision{
 		Outcome: fleet.OutcomeWaiting, At: now, Rule: r.chain.Rule, Pools: dec.Pools[:0],
@@ -92,15 +102,35 @@ func (d *Dispatch) decide(now fleet.Time, r *route, request *schedule.Request, a
 	for i, p := range r.pools {
 		dec.Pools = append(dec.Pools, fleet.Tally{})
 		pick := p.Find(request, avoid, &dec.Pools[i])
-		if pick.Node == nil {
+		if pick.Node == nil || !d.pickAll(p, request, count, avoid, pick.Node) {
 			continue
 		}
 		dec.Outcome, dec.Node, dec.TieBreak = fleet.OutcomePlaced, pick.Node.ID, pick.Tie
 		dec.RemainingSlots = pick.Node.FreeSlots() - request.Demand.Slots
 		dec.Fallback = r.chain.IsFallback(i)
-		return d.nodes[pick.Node.ID]
+		return d.picked
 	}
 	return nil
+}
+
+// pickAll completes the pool's best node to as many as are asked for; false: the
+// pool does not have them.
+func (d *Dispatch) pickAll(p *schedule.Pool, request *schedule.Request, count int32, avoid []schedule.Exclusion, best *schedule.Node) bool {
+	d.picked = append(d.picked[:0], d.nodes[best.ID])
+	if count <= 1 {
+		return true
+	}
+	taken := append(slices.Clone(avoid), schedule.Exclusion{Node: best})
+	for int32(len(d.picked)) < count {
+		var rest fleet.Tally
+		next := p.Find(request, taken, &rest).Node
+		if next == nil {
+			return false
+		}
+		d.picked = append(d.picked, d.nodes[next.ID])
+		taken = append(taken, schedule.Exclusion{Node: next})
+	}
+	return true
 }
 
 // kept copies the scratch decision.
@@ -135,9 +165,7 @@ func (d *Dispatch) placeOrQueue(now fleet.Time, j *job, out *Effects) {
 func (d *Dispatch) failExhausted(now fleet.Time, j *job, r *route, out *Effects) {
 	j.row.Decision.Outcome = fleet.OutcomeFailed
 	d.finish(now, j, fleet.JobFailed, fleet.CausePoolExhausted, "", nil, out)
-	c := d.cohortFor(j.spec, r)
-	c.refused = j
-	d.exhausted(now, c, 1, out)
+	d.notPlaced(now, d.cohortFor(j.spec, r), keyOf(j.spec), j.spec.Owner, j.row.Decision, out)
 }
 
 // assign reserves the node that the scratch decision chose and makes it the

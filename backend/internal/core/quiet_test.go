@@ -154,7 +154,7 @@ func (w *world) compare(p Proposal, said Impact, before *supply) {
 			for _, row := range said.Apps {
 				listed = listed || row.App == app.ID && row.Role == role
 			}
-			if !listed && w.d.Usable(app, role) != before.reach(w.d.chainIf(&fleet.JobSpec{App: app.ID, Role: role}, before.owners), role) {
+			if !listed && w.d.Usable(app, role) != before.reach(w.d.chainIf(routeKey{app: app.ID, role: role}, before.owners), role) {
 				w.fail("%+v: what %s has for %s changed, and the dry run has no row of it: %+v", p, app.ID, role, said.Apps)
 			}
 		}

@@ -37,6 +37,7 @@ func (d *Dispatch) opened(now fleet.Time, n *node, out *Effects) {
 	d.nodeAlarmOver(now, fleet.AlarmNodeLost, n, out)
 	d.returned(now, n, was, out)
 	n.rec.Holds = hold.Without(n.rec.Holds, fleet.HoldDrain, fleet.OwnerSelf)
+	d.turnPlacements(now, n, out)
 	n.accepting, n.acceptReason, n.healthy, n.healthReasons = true, "", true, nil
 	welcome := &Welcome{Pool: n.rec.Pool, Holds: n.rec.Holds}
 	out.Sends = append(out.Sends, Send{Kind: SendWelcome, Node: n.rec.ID, Epoch: n.epoch, Welcome: welcome})

@@ -9,7 +9,7 @@ import (
 
 // lazy are the parts of memory that hold no fact of their own: what the last
 // decision left behind, and orders that are made when first needed.
-var lazy = []string{"scratch", "sets", "members", "pos", "disturbed"}
+var lazy = []string{"scratch", "picked", "sets", "members", "pos", "disturbed"}
 
 // stateOf writes down everything that is reachable from d, so that two moments
 // can be compared. Equal memory reads equal.

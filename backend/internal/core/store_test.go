@@ -21,6 +21,7 @@ type modelStore struct {
 	assigned map[Attempt]string // node of every attempt that was ever stored
 	keys     map[string]bool
 	alarms   alarmTable
+	grants   grantTable
 	epoch    int64 // of the shard: every process has its own
 	autos    int   // automatic holds ever
 }
@@ -44,6 +45,7 @@ func newModelStore(fail func(string, ...any)) *modelStore {
 		fail: fail, nodes: map[string]*modelNode{}, jobs: map[ids.JobID]*modelJob{},
 		attempts: map[Attempt]AttemptRow{}, assigned: map[Attempt]string{}, keys: map[string]bool{},
 		alarms: alarmTable{rows: map[int64]fleet.Alarm{}, fail: fail}, epoch: 7,
+		grants: grantTable{rows: map[ids.JobID]*OpenPlacement{}, states: map[fleet.PlacementState]int{}, fail: fail},
 	}
 	s.alarms.specs = func(id ids.JobID) *fleet.JobSpec { return s.jobs[id].spec }
 	return s
@@ -60,6 +62,7 @@ func (s *modelStore) snapshot() *Snapshot {
 			snap.Jobs = append(snap.Jobs, OpenJob{Spec: j.spec, Row: j.row, SubmittedAt: j.at})
 		}
 	}
+	snap.Placements = s.grants.lasting()
 	return snap
 }
 
@@ -85,6 +88,7 @@ func (s *modelStore) commit(e *Effects) []Refusal {
 			refused = append(refused, Refusal{Job: u.Job, Why: RefusedStale})
 		}
 	}
+	refused = append(refused, s.grants.refuse(e, s.keys)...)
 	for _, w := range e.Holds {
 		s.hold(w)
 	}
@@ -161,6 +165,10 @@ func (s *modelStore) session(w SessionWrite) bool {
 func (s *modelStore) apply(e *Effects, out func(ids.JobID) bool) {
 	for _, r := range e.Reservations {
 		if r.Release && !out(r.Job) {
+			if s.grants.rows[r.Job] != nil {
+				s.nodes[r.Node].reserved -= r.Demand.Slots
+				continue
+			}
 			j := s.jobs[r.Job]
 			if j == nil || j.held != r.Node {
 				s.fail("release of what is not held: %+v, row %+v", r, j)
@@ -169,6 +177,7 @@ func (s *modelStore) apply(e *Effects, out func(ids.JobID) bool) {
 			s.nodes[r.Node].reserved -= r.Demand.Slots
 		}
 	}
+	s.grants.apply(e, out, s.keys)
 	for i := range e.Inserts {
 		in := &e.Inserts[i]
 		if out(in.Spec.ID) {
@@ -203,6 +212,10 @@ func (s *modelStore) apply(e *Effects, out func(ids.JobID) bool) {
 			continue
 		}
 		j, n := s.jobs[r.Job], s.nodes[r.Node]
+		if s.grants.rows[r.Job] != nil {
+			n.reserved += r.Demand.Slots
+			continue
+		}
 		if j.held != "" || j.row.Node != r.Node && !j.row.State.Terminal() {
 			s.fail("assigned %+v, but the row is %+v and %q holds", r, j.row, j.held)
 		}
@@ -211,7 +224,7 @@ func (s *modelStore) apply(e *Effects, out func(ids.JobID) bool) {
 		s.assigned[Attempt{Job: r.Job, Attempt: j.row.Attempt}] = r.Node
 	}
 	for _, f := range e.Fallbacks {
-		if !out(f.Job) && s.jobs[f.Job].row.Attempt != f.Attempt {
+		if f.Attempt > 0 && !out(f.Job) && s.jobs[f.Job].row.Attempt != f.Attempt {
 			s.fail("a fallback record of no assignment: %+v", f)
 		}
 	}
@@ -281,9 +294,14 @@ func (s *modelStore) checkHeld() {
 		}
 		sum[j.held] += j.spec.Demands.Slots
 	}
+	for _, p := range s.grants.lasting() {
+		for _, on := range p.Row.Nodes {
+			sum[on.Node] += p.Spec.Demands.Slots
+		}
+	}
 	for id, n := range s.nodes {
 		if n.reserved != sum[id] {
-			s.fail("%s: %d reserved, its jobs hold %d", id, n.reserved, sum[id])
+			s.fail("%s: %d reserved, its work holds %d", id, n.reserved, sum[id])
 		}
 	}
 }

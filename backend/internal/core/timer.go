@@ -15,6 +15,7 @@ const (
 	leaseDue                   // a lease may move
 	lookDue                    // alarms are looked at
 	holdDue                    // a hold may end, or a drain's deadline pass
+	ttlDue                     // a placement may expire
 )
 
 // timer is one deadline. It is not taken back: when it is due, its owner looks

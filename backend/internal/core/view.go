@@ -18,7 +18,7 @@ func (d *Dispatch) LiveJob(now fleet.Time, id ids.JobID) (JobView, bool) {
 	v := j.view()
 	v.Waits = d.waitedUntil(now, j)
 	if j.wait.Waiting() {
-		d.decide(now, d.quietRoute(j.spec), &j.wait.Request, j.avoid)
+		d.decide(now, d.quietRoute(keyOf(j.spec)), &j.wait.Request, j.avoid)
 		v.Decision = d.kept()
 	}
 	return v, true
@@ -27,7 +27,7 @@ func (d *Dispatch) LiveJob(now fleet.Time, id ids.JobID) (JobView, bool) {
 // Preview decides on work without an effect, by the very function that places.
 func (d *Dispatch) Preview(now fleet.Time, spec *fleet.JobSpec) Candidates {
 	request := schedule.RequestOf(spec)
-	r := d.quietRoute(spec)
+	r := d.quietRoute(keyOf(spec))
 	d.decide(now, r, &request, nil)
 	return Candidates{Decision: *d.kept(), Nodes: d.nodeReasons(r, &request, nil)}
 }
@@ -39,7 +39,7 @@ func (d *Dispatch) Explain(now fleet.Time, id ids.JobID) (Explanation, bool) {
 		return Explanation{}, false
 	}
 	j := d.jobs[id]
-	r := d.quietRoute(j.spec)
+	r := d.quietRoute(keyOf(j.spec))
 	d.decide(now, r, &j.wait.Request, j.avoid)
 	return Explanation{Job: v, Now: *d.kept(), Nodes: d.nodeReasons(r, &j.wait.Request, j.avoid)}, true
 }
@@ -96,6 +96,7 @@ func (d *Dispatch) Changed(now fleet.Time, since uint64, pools bool) *Changes {
 	}
 	if pools {
 		c.Pools, c.Alarms, c.Waits = d.poolViews(), d.Alarms(), d.queueTimes(now)
+		d.placementsChanged(c, since)
 	}
 	return c
 }
@@ -151,6 +152,10 @@ func (n *node) view() NodeView {
 		Spooled: n.spooled, LoadMilli: n.loadMilli, MemoryMiB: n.memoryMiB,
 	}
 	v.Running = n.running()
+	for _, p := range n.placements {
+		v.Placements = append(v.Placements, p.spec.ID)
+	}
+	slices.SortFunc(v.Placements, ids.JobID.Compare)
 	return v
 }
 
@@ -222,7 +227,7 @@ func (p *PoolView) count(n *node) {
 
 // Totals sums up the fleet, for checks.
 func (d *Dispatch) Totals() Totals {
-	t := Totals{Jobs: len(d.jobs), Waiting: d.queue.Len()}
+	t := Totals{Jobs: len(d.jobs), Waiting: d.queue.Len(), Placements: len(d.placements)}
 	for _, n := range d.order {
 		t.Held += len(n.jobs)
 		t.Reserved += n.slot.Reserved().Slots

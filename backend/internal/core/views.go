@@ -23,7 +23,8 @@ type JobView struct {
 	Waits     fleet.WaitLedger
 }
 
-// PlacementView is a placement that lasts, as it is now.
+// PlacementView is a placement that lasts, as it is now. Its ExpiresAt is later
+// than the stored one while it is spared after a restart.
 type PlacementView struct {
 	Spec *fleet.PlacementSpec
 	Row  PlacementRow
@@ -46,7 +47,8 @@ type NodeView struct {
 	Reasons       []fleet.Reason // why it gets no new work whatever is asked; empty: it may
 	Reserved      fleet.Vector
 	Free          fleet.Vector
-	Running       []Running // attempts that the control plane holds there, by job
+	Running       []Running   // attempts that the control plane holds there, by job
+	Placements    []ids.JobID // that last there, by id
 	Spooled       int64
 	LoadMilli     int64
 	MemoryMiB     int64
@@ -114,8 +116,12 @@ type Changes struct {
 	// Alarms that last, by id, and Waits: where the pools were wanted.
 	Alarms []fleet.Alarm
 	Waits  Waits
-	At     fleet.Time
-	Rev    uint64
+	// Placements that changed, the ended ones last, where the pools were wanted; with
+	// WholePlacements all that last.
+	Placements      []PlacementView
+	WholePlacements bool
+	At              fleet.Time
+	Rev             uint64
 }
 
 // JobNews is a committed step of a job. Spec and SubmittedAt are set with a new
@@ -174,7 +180,9 @@ type Impact struct {
 	Pools   []PoolImpact // those that would change, by id
 	Apps    []AppImpact  // those whose nodes would change or that are exhausted anyway: worst first, then by app and role
 	Running []Running    // attempts on the nodes (or in the pool) meant
-	Waiting int64        // jobs that would wait without any node to hope for
+	// Placements that last on the nodes (or in the pool) meant.
+	Placements int64
+	Waiting    int64 // jobs that would wait without any node to hope for
 }
 
 // PoolImpact compares a pool before and after. Usable nodes may get new work.
@@ -242,4 +250,6 @@ type Totals struct {
 	Waiting  int   // of them queued
 	Held     int   // of them with a reservation
 	Reserved int64 // slots
+	// Placements that last, or whose end is not committed.
+	Placements int
 }

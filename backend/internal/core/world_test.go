@@ -34,6 +34,7 @@ type world struct {
 	calm     bool // faults are over
 	checks   int  // of alarms, so far
 	judged   map[Attempt]bool
+	grants   int // placements that were granted
 }
 
 var testConfig = Config{
@@ -249,8 +250,11 @@ func (w *world) check() {
 				w.fail("%s holds %s in state %v", n.rec.ID, j.spec.ID, j.row.State)
 			}
 		}
+		for _, p := range n.placements {
+			sum += p.spec.Demands.Slots
+		}
 		if got := n.slot.Reserved().Slots; got != sum || sum < 0 {
-			w.fail("%s: reserved %d, its jobs hold %d", n.rec.ID, got, sum)
+			w.fail("%s: reserved %d, its work holds %d", n.rec.ID, got, sum)
 		}
 		if sum > n.rec.Capacity.Slots && !w.calm {
 			w.fail("%s: %d of %d slots are reserved", n.rec.ID, sum, n.rec.Capacity.Slots)
@@ -271,6 +275,7 @@ func (w *world) check() {
 		w.fail("totals %+v, but %d held, %d waiting", t, held, waiting)
 	}
 	w.checkEntries(w.pending)
+	w.checkPlacements(w.pending)
 	w.checkAlarms()
 	w.checkIsolation(w.pending)
 }
@@ -363,6 +368,9 @@ func (w *world) reason(n *node, spec *fleet.JobSpec, avoid []schedule.Exclusion)
 	for _, j := range n.jobs {
 		reserved += j.spec.Demands.Slots
 	}
+	for _, p := range n.placements {
+		reserved += p.spec.Demands.Slots
+	}
 	for _, c := range []struct {
 		applies bool
 		reason  fleet.Reason
@@ -373,7 +381,7 @@ func (w *world) reason(n *node, spec *fleet.JobSpec, avoid []schedule.Exclusion)
 		{!n.healthy || !n.accepting, fleet.Unhealthy},
 		{hold(fleet.HoldQuarantine), fleet.Quarantine}, {hold(fleet.HoldDrain), fleet.Draining},
 		{hold(fleet.HoldCordon), fleet.Cordoned}, {hold(fleet.HoldAuto), fleet.AutoHold},
-		{!slices.Contains(n.rec.Runners, spec.Runner), fleet.NoRunner},
+		{spec.Runner != "" && !slices.Contains(n.rec.Runners, spec.Runner), fleet.NoRunner},
 		{spec.Backend != "" && spec.Backend != n.rec.Backend, fleet.WrongBackend},
 		{spec.Region != "" && spec.Region != n.rec.Region, fleet.WrongRegion},
 		{slices.ContainsFunc(avoid, func(e schedule.Exclusion) bool { return e.Node == &n.slot }), fleet.Excluded},
@@ -436,6 +444,9 @@ func (w *world) checkEntries(e *Effects) {
 		row(e.Updates[i].Job, &e.Updates[i].Row)
 	}
 	for _, r := range e.Reservations {
+		if placementIn(e, r.Job) != nil {
+			continue
+		}
 		j := w.d.jobs[r.Job]
 		if !seen[r.Job] || j == nil {
 			w.fail("a reservation without its job's row: %+v", r)

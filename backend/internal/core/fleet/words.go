@@ -62,6 +62,8 @@ func (d *Decision) poolText(b *strings.Builder, i int, app string, owner int64) 
 		b.WriteString("it has no nodes")
 	case d.Node != "" && last:
 		b.WriteString(strconv.FormatInt(int64(t.Candidates), 10) + " of " + nodes + " nodes could take it")
+	case t.Candidates > 0: // of a placement on several
+		b.WriteString("no more than " + strconv.FormatInt(int64(t.Candidates), 10) + " of " + nodes + " nodes can take it")
 	default:
 		b.WriteString("none of " + nodes + " nodes can take it")
 	}
@@ -89,7 +91,13 @@ func (d *Decision) Refusal() string {
 			b.WriteString("there are no nodes")
 			continue
 		}
-		b.WriteString("0 of " + Count(int64(t.Nodes), "node") + " can take it: " + t.reasonText())
+		b.WriteString(strconv.FormatInt(int64(t.Candidates), 10) + " of " + Count(int64(t.Nodes), "node") + " can take it")
+		if reasons := t.reasonText(); reasons != "" {
+			b.WriteString(": " + reasons)
+		}
+		if t.Candidates > 0 { // of a placement on several
+			b.WriteString("; more are wanted")
+		}
 	}
 	return b.String()
 }
