@@ -119,7 +119,7 @@ func (a *API) createApp(c *call, in *rest.AppRequest) error {
 	if err != nil {
 		return err
 	}
-	if err := a.dispatch.PutApp(context.WithoutCancel(c.ctx()), fleet.App{ID: row.ID, Owner: row.Owner}); err != nil {
+	if err := a.dispatch.PutApp(context.WithoutCancel(c.ctx()), fleet.App{ID: row.ID, Owner: row.Owner, Version: row.Version}); err != nil {
 		return err
 	}
 	return c.created("/v1/apps/"+row.ID, appDoc(&row))

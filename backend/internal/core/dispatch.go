@@ -183,6 +183,9 @@ func (d *Dispatch) excuse(now, late fleet.Time) {
 
 // PutPool tells of a new or changed pool, after the store has it.
 func (d *Dispatch) PutPool(now fleet.Time, p fleet.Pool, out *Effects) {
+	if old := d.pools[p.ID]; old != nil && p.Version < old.Version {
+		return // news of two changes may come in another order than they were made
+	}
 	d.rev++
 	d.setPool(p)
 	d.wakePool(p.ID)
@@ -210,6 +213,9 @@ func (d *Dispatch) setPool(p fleet.Pool) {
 
 // PutApp tells of a new or changed app or its bindings, after the store has it.
 func (d *Dispatch) PutApp(now fleet.Time, a fleet.App, out *Effects) {
+	if old := d.apps[a.ID]; old != nil && a.Version < old.Version {
+		return
+	}
 	d.rev++
 	d.setApp(&a)
 	d.reroute(now, func(spec *fleet.JobSpec) bool { return spec.App == a.ID })

@@ -425,3 +425,16 @@ func TestNode_RegisteredAgainStaysThoughTheFleetIsLoadedAnew(t *testing.T) {
 		w.wantRow(spec.ID, fleet.JobOffered, "", 1, 0, "n1")
 	}
 }
+
+// The wall clock was set back by an hour between an automatic hold and the load that
+// reads its end: the hold lasts no longer for that.
+func TestAutoHold_LastsNoLongerForAWallClockThatWasSetBack(t *testing.T) {
+	w := script(t, record("n1", "pool-1", 1, 1))
+	w.store.nodes["n1"].rec.Holds = []fleet.Hold{{Kind: fleet.HoldAuto, Owner: fleet.OwnerAuto, Until: w.now + 3_600_000}}
+	w.reload()
+	w.after()
+	w.beat(hold.FlapHold - 10_000)
+	w.wantHeld("n1", "auto/auto")
+	w.beat(10_000)
+	w.wantHeld("n1", "")
+}

@@ -41,6 +41,7 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 	}
 	for i := range snap.Nodes {
 		n := d.newNode(snap.Nodes[i])
+		n.rec.Holds = hold.Bounded(n.rec.Holds, now)
 		d.inherit(now, n, before[n.rec.ID])
 	}
 	for _, n := range order {

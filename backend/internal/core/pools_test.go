@@ -232,3 +232,24 @@ func TestPromotion_AsksTheFleet(t *testing.T) {
 		t.Fatalf("after a restart: %q", got)
 	}
 }
+
+// News of two changes may come in another order than they were made: the newer
+// record stays.
+func TestPut_AnOlderRecordIsIgnored(t *testing.T) {
+	w := script(t, record("n1", "pool-1", 1, 1))
+	p, a := *w.d.pools["pool-1"], *w.d.apps["a1"]
+	p.Version, p.State = 7, fleet.PoolIsClosed
+	a.Version, a.Bindings = 7, []fleet.Binding{{Pools: []string{"pool-2"}}}
+	w.d.PutPool(w.now, p, w.pending)
+	w.d.PutApp(w.now, a, w.pending)
+	p.Version, p.State = 6, fleet.PoolActive
+	a.Version, a.Bindings = 6, nil
+	w.d.PutPool(w.now, p, w.pending)
+	w.d.PutApp(w.now, a, w.pending)
+	if got := w.d.pools["pool-1"].State; got != fleet.PoolIsClosed {
+		t.Errorf("the pool is %s again", got)
+	}
+	if got := w.d.apps["a1"].Bindings; len(got) != 1 || got[0].Pools[0] != "pool-2" {
+		t.Errorf("the app has its older bindings %+v", got)
+	}
+}

@@ -91,12 +91,12 @@ func (w *World) pick(of string) (picked []*node) {
 	return picked
 }
 
-// tell lets the core hear of a change that the store has, a little later and in
-// their order, as the server's loop does; while it is in doubt the reload brings it.
+// tell lets the core hear of a change that the store has, a little later: of two
+// changes perhaps in another order than they were made. While it is in doubt the
+// reload brings them.
 func (w *World) tell(do func(now Time)) {
 	process := w.srv.process
-	w.told.last = max(w.told.last, w.now+w.chance.order.between(1, 3))
-	w.heap.push(event{at: w.told.last, kind: evTold, node: -1, do: func() { w.hear(process, do) }})
+	w.after(w.chance.order.between(1, 50), evTold, func() { w.hear(process, do) })
 }
 
 func (w *World) hear(process int64, do func(now Time)) {
@@ -168,6 +168,7 @@ func (w *World) bind(app string, pools []string, fallback bool) {
 		return
 	}
 	a.Bindings = nil
+	a.Version++
 	if len(pools) > 0 {
 		a.Bindings = []fleet.Binding{{Pools: pools, AllowFallback: fallback}}
 	}

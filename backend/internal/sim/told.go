@@ -13,7 +13,6 @@ type told struct {
 	apps   map[string][]toldApp
 	pools  map[string]toldPool
 	owners map[int64][]toldOwner
-	last   Time // when the newest change is heard of
 }
 
 type toldApp struct {
@@ -46,9 +45,14 @@ func (t *told) init() {
 
 func (t *told) putApp(now Time, a fleet.App) {
 	list := t.apps[a.ID]
+	if len(list) > 0 && a.Version < list[len(list)-1].app.Version {
+		return
+	}
 	if len(list) == 0 || !sameApp(&list[len(list)-1].app, &a) {
 		t.apps[a.ID] = append(list, toldApp{now, a})
+		return
 	}
+	list[len(list)-1].app.Version = a.Version
 }
 
 func sameApp(a, b *fleet.App) bool {
@@ -58,7 +62,11 @@ func sameApp(a, b *fleet.App) bool {
 }
 
 func (t *told) putPool(now Time, p fleet.Pool) {
-	if old, known := t.pools[p.ID]; known && old.pool.State == p.State {
+	old, known := t.pools[p.ID]
+	if known && p.Version < old.pool.Version {
+		return
+	}
+	if known && old.pool.State == p.State {
 		t.pools[p.ID] = toldPool{p, old.since}
 		return
 	}

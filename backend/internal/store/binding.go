@@ -79,6 +79,7 @@ func (db *DB) PutBinding(ctx context.Context, actor record.Actor, app string, b 
 	if err != nil {
 		return fleet.App{}, 0, err
 	}
+	a.Version = version
 	return a, version, nil
 }
 

@@ -67,7 +67,7 @@ func loadPools(ctx context.Context, tx pgx.Tx) ([]fleet.Pool, error) {
 
 func loadApps(ctx context.Context, tx pgx.Tx) ([]fleet.App, error) {
 	rows, err := tx.Query(ctx, `
-		SELECT a.id, coalesce(a.owner_id, 0), (SELECT json_agg(json_build_object('Role', b.role, 'Pools', b.pool_ids,
+		SELECT a.id, coalesce(a.owner_id, 0), a.version, (SELECT json_agg(json_build_object('Role', b.role, 'Pools', b.pool_ids,
 			'AllowFallback', b.allow_fallback) ORDER BY b.role) FROM app_pool_bindings b WHERE b.app_id = a.id)
 		FROM apps a ORDER BY a.id`)
 	if err != nil {
@@ -75,7 +75,7 @@ func loadApps(ctx context.Context, tx pgx.Tx) ([]fleet.App, error) {
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (a fleet.App, err error) {
 		var bindings []byte
-		if err := row.Scan(&a.ID, &a.Owner, &bindings); err != nil || bindings == nil {
+		if err := row.Scan(&a.ID, &a.Owner, &a.Version, &bindings); err != nil || bindings == nil {
 			return a, err
 		}
 		return a, json.Unmarshal(bindings, &a.Bindings)

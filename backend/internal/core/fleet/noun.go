@@ -67,6 +67,7 @@ type App struct {
 	ID       string
 	Owner    int64
 	Bindings []Binding
+	Version  int64 // of the record with its bindings
 	Share    Share
 }
 

@@ -64,6 +64,19 @@ func sorted(list []fleet.Hold) []fleet.Hold {
 	return list
 }
 
+// Bounded keeps automatic holds, as the database gave them, from lasting longer than
+// they ever may: their end is stored as a wall time, and the wall clock may have been
+// set back since.
+func Bounded(list []fleet.Hold, now fleet.Time) []fleet.Hold {
+	list = slices.Clone(list)
+	for i := range list {
+		if h := &list[i]; h.Owner == fleet.OwnerAuto && h.Until != 0 {
+			h.Until = min(h.Until, now+max(FlapHold, RejectionHold))
+		}
+	}
+	return list
+}
+
 // Ended lists the holds whose time has passed.
 func Ended(list []fleet.Hold, now fleet.Time) (ended []fleet.Hold) {
 	for _, h := range list {
