@@ -7,7 +7,7 @@ ALTER TABLE apps
     ADD COLUMN max_placements bigint NOT NULL DEFAULT 0 CHECK (max_placements >= 0),
     ADD COLUMN max_slots      bigint NOT NULL DEFAULT 0 CHECK (max_slots >= 0);
 
--- waits is the ledger as a list of numbers, NULL while it is all zero.
+-- waits is the ledger as numbers with commas, NULL while they are all zero.
 ALTER TABLE jobs ADD COLUMN not_before timestamptz, ADD COLUMN waits text;
 
 CREATE TABLE placements (
@@ -38,3 +38,17 @@ CREATE TABLE placement_nodes (
     PRIMARY KEY (placement_id, place)
 );
 CREATE INDEX placement_nodes_by_node ON placement_nodes (node_id);
+
+-- A key is of a job or of a placement, which came with it in one transaction; or of
+-- any other POST: claimed by the request that carries it out, acted once what that
+-- did is committed, and at last with its answer (status, location, body).
+ALTER TABLE idempotency
+    ALTER COLUMN job_id DROP NOT NULL,
+    ADD COLUMN placement_id uuid,
+    ADD COLUMN claim        bigint,
+    ADD COLUMN claimed_at   timestamptz,
+    ADD COLUMN acted        boolean,
+    ADD COLUMN status       integer,
+    ADD COLUMN location     text,
+    ADD COLUMN body         bytea CHECK (length(body) <= 16384),
+    ADD CONSTRAINT idempotency_of_one CHECK (num_nonnulls(job_id, placement_id, claim) = 1);

@@ -119,7 +119,8 @@ func (a *API) createApp(c *call, in *rest.AppRequest) error {
 	if err != nil {
 		return err
 	}
-	if err := a.dispatch.PutApp(context.WithoutCancel(c.ctx()), fleet.App{ID: row.ID, Owner: row.Owner, Version: row.Version}); err != nil {
+	told := fleet.App{ID: row.ID, Owner: row.Owner, Version: row.Version, Share: row.Share}
+	if err := a.dispatch.PutApp(context.WithoutCancel(c.ctx()), told); err != nil {
 		return err
 	}
 	return c.created("/v1/apps/"+row.ID, appDoc(&row))

@@ -110,7 +110,7 @@ func (a *API) bindingsDoc(c *call, row *record.App, now *core.FleetView) (rest.A
 	for _, b := range bindings {
 		doc.Bindings = append(doc.Bindings, rest.Binding{Role: b.Role, Pools: b.Pools, AllowFallbackToDefault: b.AllowFallback})
 	}
-	app := fleet.App{ID: row.ID, Owner: row.Owner, Bindings: bindings}
+	app := fleet.App{ID: row.ID, Owner: row.Owner, Share: row.Share, Bindings: bindings}
 	for _, r := range pool.Resolutions(&app, ownsNode(now, app.Owner)) {
 		usable, err := a.dispatch.Usable(c.ctx(), app, r.Role)
 		if err != nil {

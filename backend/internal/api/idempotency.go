@@ -56,7 +56,7 @@ func (p posting) item(index int) posting {
 // earlier is the job of an earlier POST with the same key, or nil. Another
 // request under the same key is idempotency_key_reused.
 func (a *API) earlier(c *call, posted posting) (*rest.Job, error) {
-	before, found, err := a.store.IdempotentJob(c.ctx(), c.who.User.ID, posted.key)
+	before, found, err := a.store.IdempotentWork(c.ctx(), c.who.User.ID, posted.key)
 	if err != nil || !found {
 		return nil, err
 	}

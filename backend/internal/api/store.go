@@ -46,7 +46,7 @@ type JobStore interface {
 
 // IdempotencyStore finds an earlier POST of the same user with the same key.
 type IdempotencyStore interface {
-	IdempotentJob(ctx context.Context, user int64, key string) (record.Idempotent, bool, error)
+	IdempotentWork(ctx context.Context, user int64, key string) (record.Idempotent, bool, error)
 }
 
 // NodeStore reads nodes.

@@ -249,7 +249,7 @@ func (w *world) JobLog(_ context.Context, id ids.JobID) (record.JobLog, error) {
 	return record.JobLog{}, none("log")
 }
 
-func (w *world) IdempotentJob(_ context.Context, user int64, key string) (record.Idempotent, bool, error) {
+func (w *world) IdempotentWork(_ context.Context, user int64, key string) (record.Idempotent, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	found, ok := w.keys[idempotencyKey{user, key}]

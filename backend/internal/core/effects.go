@@ -341,6 +341,9 @@ type OpenJob struct {
 	Spec        *fleet.JobSpec
 	Row         JobRow
 	SubmittedAt fleet.Time
+	// Failed are the nodes of its superseded attempts that ended there without a
+	// success and by no drain; read for jobs that avoid those.
+	Failed []string
 }
 
 // OpenPlacement is a placement that lasts, as read back from the database.

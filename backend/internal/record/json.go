@@ -38,7 +38,28 @@ func AppendSpec(b []byte, s *fleet.JobSpec) []byte {
 	if s.Pool != "" {
 		b = appendText(append(b, `,"pool":`...), s.Pool)
 	}
-	return append(b, '}')
+	return append(appendTiming(b, s), '}')
+}
+
+// appendTiming appends when a job may run and how it is tried again; nothing for
+// one that asks for none of that.
+func appendTiming(b []byte, s *fleet.JobSpec) []byte {
+	if s.QueueTimeoutMs != 0 {
+		b = strconv.AppendInt(append(b, `,"queueTimeoutMs":`...), s.QueueTimeoutMs, 10)
+	}
+	if s.NotBeforeMs != 0 {
+		b = strconv.AppendInt(append(b, `,"notBeforeMs":`...), s.NotBeforeMs, 10)
+	}
+	if s.RetryBackoffMs != 0 {
+		b = strconv.AppendInt(append(b, `,"retryBackoffMs":`...), s.RetryBackoffMs, 10)
+	}
+	if s.AvoidFailedNode {
+		b = append(b, `,"avoidFailedNode":true`...)
+	}
+	if !s.RetryOf.IsZero() {
+		b = appendText(append(b, `,"retryOf":`...), s.RetryOf.String())
+	}
+	return b
 }
 
 func appendInputs(b []byte, inputs []fleet.Input) []byte {

@@ -10,6 +10,7 @@ import (
 
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/record"
+	"rockpool/shared/ids"
 )
 
 func anyQuantities(t *rapid.T, label string) []fleet.Quantity {
@@ -44,7 +45,9 @@ func TestAppendSpecIsTheSpecsJSON(t *testing.T) {
 			Priority: rapid.Int32().Draw(t, "priority"), MaxAttempts: rapid.Int32().Draw(t, "attempts"),
 			OnNodeLost: fleet.OnLostRequeue, WhenExhausted: fleet.WhenExhaustedFail,
 			Pool:         rapid.SampledFrom([]string{"", "canary-1"}).Draw(t, "pool"),
-			RunTimeoutMs: rapid.Int64().Draw(t, "timeout"),
+			RunTimeoutMs: rapid.Int64().Draw(t, "timeout"), QueueTimeoutMs: rapid.Int64().Draw(t, "queue timeout"),
+			NotBeforeMs: rapid.Int64().Draw(t, "not before"), RetryBackoffMs: rapid.Int64Range(-1, 1).Draw(t, "backoff"),
+			AvoidFailedNode: rapid.Bool().Draw(t, "avoid"), RetryOf: ids.JobID{rapid.Byte().Draw(t, "retry of")},
 		}
 		want, err := json.Marshal(&spec)
 		if err != nil {

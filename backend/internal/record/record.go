@@ -88,6 +88,7 @@ type App struct {
 	Owner     int64 // 0: none
 	CreatedAt time.Time
 	Version   int64
+	Share     fleet.Share
 }
 
 // License lets nodes join; its code is shown once and stored as SHA-256.
@@ -138,6 +139,8 @@ type Job struct {
 	AssignedAt  *time.Time
 	StartedAt   *time.Time
 	EndedAt     *time.Time
+	NotBefore   *time.Time
+	Waits       fleet.WaitLedger
 }
 
 // Attempt is a superseded attempt of a job.
@@ -160,6 +163,27 @@ type JobLog struct {
 	Head    []byte
 	Tail    []byte
 	Bytes   int64 // of the whole log
+}
+
+// Placement is a placement's row with its nodes, by rank.
+type Placement struct {
+	Spec      fleet.PlacementSpec
+	State     fleet.PlacementState
+	Nodes     []fleet.PlacedOn
+	Fallback  bool
+	Decision  []byte // JSON of Decision, of the first node
+	CreatedAt time.Time
+	ExpiresAt time.Time
+	EndedAt   *time.Time
+}
+
+// PlacementFilter selects placements for a list; zero values select everything.
+type PlacementFilter struct {
+	Scope
+	App     string
+	Key     string
+	State   *fleet.PlacementState
+	Lasting bool // only those that have not ended
 }
 
 // JobFilter selects jobs for a list; zero values select everything.
@@ -201,11 +225,25 @@ type AuditEntry struct {
 	Sum     [32]byte
 }
 
-// Idempotent is an earlier POST with the same key of the same user.
+// Idempotent is an earlier POST with the same key of the same user: it made a job or
+// a placement, or did something else, which has an Answer once it is done.
 type Idempotent struct {
 	Job           ids.JobID
+	Placement     ids.JobID
 	RequestDigest [32]byte
+	Acted         bool    // what it did is committed
+	Answer        *Answer // nil: not given yet, or lost with the server that was about to
 }
+
+// Answer is what a POST was answered with, without secrets.
+type Answer struct {
+	Status   int
+	Location string // empty: none
+	Body     []byte // JSON of at most MaxAnswer bytes; nil: it was longer, or there was none
+}
+
+// MaxAnswer is the longest body that an answer is remembered with.
+const MaxAnswer = 16 << 10
 
 // UsageFilter selects what usage is told of; zero values select everything.
 type UsageFilter struct {

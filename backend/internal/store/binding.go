@@ -56,11 +56,8 @@ func (db *DB) PutBinding(ctx context.Context, actor record.Actor, app string, b 
 	a := fleet.App{ID: app}
 	var version int64
 	err := db.inTx(ctx, "bind app "+app, func(ctx context.Context, tx bun.Tx) error {
-		err := tx.NewRaw("SELECT coalesce(owner_id, 0), version FROM apps WHERE id = ? FOR NO KEY UPDATE", app).Scan(ctx, &a.Owner, &version)
-		if err != nil {
-			return problem("app "+app, err)
-		}
-		if err := checkVersion("app", version, ifVersion); err != nil {
+		var err error
+		if version, err = lockApp(ctx, tx, &a, ifVersion); err != nil {
 			return err
 		}
 		changed, err := writeBinding(ctx, tx, actor, app, b, reason)

@@ -11,7 +11,8 @@ import (
 
 // jobColumns are the columns that a job's insert and its update have in common.
 type jobColumns struct {
-	id, state, cause, detail, attempt, counted, outcome, node, pool, fallback, decision, assigned, started, ended, cancelBy array
+	id, state, cause, detail, attempt, counted, outcome, node, pool, fallback, decision, assigned, started, ended, cancelBy,
+	notBefore, waits array
 }
 
 // add appends a row. keepDecision: it is the one that stands in the row already,
@@ -36,12 +37,18 @@ func (c *jobColumns) add(w *Writer, id ids.JobID, r *core.JobRow, keepDecision b
 	w.stamp(&c.started, r.StartedAt)
 	w.stamp(&c.ended, r.EndedAt)
 	c.cancelBy.text(r.CancelBy)
+	w.stamp(&c.notBefore, r.NotBefore)
+	if r.Waits == (fleet.WaitLedger{}) {
+		c.waits.null()
+	} else {
+		c.waits.end(record.AppendWaits(c.waits.begin(), &r.Waits))
+	}
 }
 
 func (c *jobColumns) columns() []*array {
 	return []*array{
 		&c.id, &c.state, &c.cause, &c.detail, &c.attempt, &c.counted, &c.outcome, &c.node, &c.pool, &c.fallback, &c.decision,
-		&c.assigned, &c.started, &c.ended, &c.cancelBy,
+		&c.assigned, &c.started, &c.ended, &c.cancelBy, &c.notBefore, &c.waits,
 	}
 }
 

@@ -10,19 +10,39 @@ import (
 	"rockpool/backend/internal/record"
 )
 
-// IdempotentJob finds the job that an earlier POST of that user with the same key
-// made. Keys are forgotten by PruneIdempotency.
-func (db *DB) IdempotentJob(ctx context.Context, user int64, key string) (record.Idempotent, bool, error) {
-	var job [16]byte
-	var digest []byte
-	err := db.pool.QueryRow(ctx, "SELECT job_id, request_digest FROM idempotency WHERE user_id = $1 AND key = $2", user, key).Scan(&job, &digest)
+// IdempotentWork finds the job or placement that an earlier POST of that user with
+// the same key made. Keys are forgotten by PruneIdempotency.
+func (db *DB) IdempotentWork(ctx context.Context, user int64, key string) (record.Idempotent, bool, error) {
+	known, err := scanKey(db.pool.QueryRow(ctx, selectKey, user, key))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return record.Idempotent{}, false, nil
 	}
-	if err != nil {
-		return record.Idempotent{}, false, problem("look up an idempotency key", err)
+	return known, err == nil, problem("look up an idempotency key", err)
+}
+
+const selectKey = `SELECT job_id, placement_id, request_digest, coalesce(acted, false), status, coalesce(location, ''), body
+	FROM idempotency WHERE user_id = $1 AND key = $2`
+
+func scanKey(row pgx.Row) (known record.Idempotent, err error) {
+	var job, placement *[16]byte
+	var digest []byte
+	var status *int
+	var answer record.Answer
+	if err := row.Scan(&job, &placement, &digest, &known.Acted, &status, &answer.Location, &answer.Body); err != nil {
+		return known, err
 	}
-	return record.Idempotent{Job: job, RequestDigest: [32]byte(digest)}, true, nil
+	known.RequestDigest = [32]byte(digest)
+	if job != nil {
+		known.Job = *job
+	}
+	if placement != nil {
+		known.Placement = *placement
+	}
+	if status != nil {
+		answer.Status = *status
+		known.Answer = &answer
+	}
+	return known, nil
 }
 
 // PruneIdempotency forgets the keys of requests before that time, by the

@@ -17,20 +17,21 @@ import (
 const selectJobs = `
 	SELECT j.id, j.app_id, j.owner_id, j.submitter_id, j.spec, j.state, j.cause, j.detail, j.attempt, j.counted, j.outcome,
 	       j.node_id, j.pool_id, j.fallback, j.decision, j.exit_code, coalesce(j.output, r.output), r.outputs, j.log_bytes,
-	       j.submitted_at, j.assigned_at, j.started_at, j.ended_at
+	       j.submitted_at, j.assigned_at, j.started_at, j.ended_at, j.not_before, coalesce(j.waits, '')
 	FROM %s LEFT JOIN results r ON j.result_apart AND r.job_id = j.id `
 
 func scanJob(row pgx.CollectableRow) (j record.Job, err error) {
 	var id [16]byte
 	var spec, outputs []byte
-	var state, outcome string
+	var state, outcome, waits string
 	err = row.Scan(&id, &j.Spec.App, &j.Spec.Owner, &j.Spec.Submitter, &spec, &state, &j.Cause, &j.Detail, &j.Attempt, &j.Counted, &outcome,
 		&j.Node, &j.Pool, &j.Fallback, &j.Decision, &j.ExitCode, &j.Output, &outputs, &j.LogBytes,
-		&j.SubmittedAt, &j.AssignedAt, &j.StartedAt, &j.EndedAt)
+		&j.SubmittedAt, &j.AssignedAt, &j.StartedAt, &j.EndedAt, &j.NotBefore, &waits)
 	if err != nil {
 		return j, err
 	}
 	j.Spec.ID = id
+	j.NotBefore = utc(j.NotBefore)
 	j.SubmittedAt, j.AssignedAt, j.StartedAt, j.EndedAt = j.SubmittedAt.UTC(), utc(j.AssignedAt), utc(j.StartedAt), utc(j.EndedAt)
 	if err := json.Unmarshal(spec, &j.Spec); err != nil {
 		return j, fmt.Errorf("spec of job %s: %w", j.Spec.ID, err)
@@ -39,6 +40,9 @@ func scanJob(row pgx.CollectableRow) (j record.Job, err error) {
 		if err := json.Unmarshal(outputs, &j.Outputs); err != nil {
 			return j, fmt.Errorf("outputs of job %s: %w", j.Spec.ID, err)
 		}
+	}
+	if j.Waits, err = record.ParseWaits(waits); err != nil {
+		return j, fmt.Errorf("waits of job %s: %w", j.Spec.ID, err)
 	}
 	if j.State, err = jobState(state); err != nil {
 		return j, err

@@ -13,19 +13,19 @@ import (
 
 const insertJobsSQL = `
 	INSERT INTO jobs (id, state, cause, detail, attempt, counted, outcome, node_id, pool_id, fallback, decision,
-	                  assigned_at, started_at, ended_at, cancel_by, app_id, owner_id, submitter_id, submitted_at, spec)
+	                  assigned_at, started_at, ended_at, cancel_by, not_before, waits, app_id, owner_id, submitter_id, submitted_at, spec)
 	SELECT u.id, u.state, u.cause, u.detail, u.attempt, u.counted, u.outcome, u.node, u.pool, u.fallback, u.decision,
-	       u.assigned, u.started, u.ended, u.cancel_by, u.app, u.owner, u.submitter, u.submitted, u.spec
+	       u.assigned, u.started, u.ended, u.cancel_by, u.not_before, u.waits, u.app, u.owner, u.submitter, u.submitted, u.spec
 	FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int4[], $6::int4[], $7::text[], $8::text[], $9::text[],
 	            $10::bool[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::text[],
-	            $16::text[], $17::int8[], $18::int8[], $19::timestamptz[], $20::text[])
+	            $16::timestamptz[], $17::text[], $18::text[], $19::int8[], $20::int8[], $21::timestamptz[], $22::text[])
 	  AS u(id, state, cause, detail, attempt, counted, outcome, node, pool, fallback, decision,
-	       assigned, started, ended, cancel_by, app, owner, submitter, submitted, spec)`
+	       assigned, started, ended, cancel_by, not_before, waits, app, owner, submitter, submitted, spec)`
 
 func (r *round) queueInserts() {
 	c := &r.w.inserts
 	empty(c.columns())
-	var keyed []*core.JobInsert
+	var keyed []newKey
 	for i := range r.e.Inserts {
 		in := &r.e.Inserts[i]
 		if r.out.job(in.Spec.ID) {
@@ -38,37 +38,14 @@ func (r *round) queueInserts() {
 		c.submitted.time(r.w.at(in.At))
 		c.spec.end(record.AppendSpec(c.spec.begin(), in.Spec))
 		if in.IdempotencyKey != "" {
-			keyed = append(keyed, in)
+			keyed = append(keyed, newKey{in.Spec.Submitter, in.IdempotencyKey, in.RequestDigest[:], in.Spec.ID})
 		}
 	}
 	if c.id.n == 0 {
 		return
 	}
-	r.queueKeys(keyed)
+	r.queueKeys(jobKeysSQL, keyed)
 	r.batch.Queue(insertJobsSQL, params(c.columns())...)
-}
-
-const idempotencySQL = `
-	INSERT INTO idempotency (user_id, key, request_digest, job_id)
-	SELECT u.submitter, u.key, u.digest, u.job FROM unnest($1::int8[], $2::text[], $3::bytea[], $4::uuid[]) AS u(submitter, key, digest, job)
-	ON CONFLICT (user_id, key) DO NOTHING
-	RETURNING job_id`
-
-// queueKeys comes before the jobs: a key that is there already refuses its job.
-func (r *round) queueKeys(keyed []*core.JobInsert) {
-	if len(keyed) == 0 {
-		return
-	}
-	var submitter, key, digest, job array
-	sent := make([]ids.JobID, 0, len(keyed))
-	for _, in := range keyed {
-		submitter.int8(in.Spec.Submitter)
-		key.text(in.IdempotencyKey)
-		digest.bytes(in.RequestDigest[:])
-		job.uuid(in.Spec.ID)
-		sent = append(sent, in.Spec.ID)
-	}
-	r.batch.Queue(idempotencySQL, &submitter, &key, &digest, &job).Query(r.refuseMissing(sent, core.RefusedIdempotency))
 }
 
 // The guard: a job moves on only from the state and attempt that memory believed.
@@ -77,13 +54,14 @@ const updateJobsSQL = `
 		state = u.state, cause = u.cause, detail = u.detail, attempt = u.attempt, counted = u.counted, outcome = u.outcome,
 		node_id = u.node, pool_id = u.pool, fallback = u.fallback, decision = coalesce(u.decision, j.decision),
 		assigned_at = u.assigned, started_at = u.started, ended_at = u.ended, cancel_by = u.cancel_by,
+		not_before = u.not_before, waits = u.waits,
 		exit_code = u.exit_code, output = u.output::json, result_digest = u.digest, log_bytes = u.log_bytes, result_apart = u.apart
 	FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int4[], $6::int4[], $7::text[], $8::text[], $9::text[],
 	            $10::bool[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::text[],
-	            $16::text[], $17::int4[], $18::int8[], $19::text[], $20::bytea[], $21::int8[], $22::bool[])
+	            $16::timestamptz[], $17::text[], $18::text[], $19::int4[], $20::int8[], $21::text[], $22::bytea[], $23::int8[], $24::bool[])
 	  AS u(id, state, cause, detail, attempt, counted, outcome, node, pool, fallback, decision,
-	       assigned, started, ended, cancel_by, from_state, from_attempt, exit_code, output, digest, log_bytes, apart)
-	WHERE j.id = u.id AND j.id = ANY ($1) AND j.id BETWEEN $23 AND $24 AND j.state = u.from_state AND j.attempt = u.from_attempt
+	       assigned, started, ended, cancel_by, not_before, waits, from_state, from_attempt, exit_code, output, digest, log_bytes, apart)
+	WHERE j.id = u.id AND j.id = ANY ($1) AND j.id BETWEEN $25 AND $26 AND j.state = u.from_state AND j.attempt = u.from_attempt
 	RETURNING j.id`
 
 func (r *round) queueUpdates() {

@@ -177,7 +177,8 @@ func TestPutBinding(t *testing.T) {
 	}
 	edge := fleet.Binding{Role: "edge", Pools: []string{"p-2", "p-1"}, AllowFallback: true}
 	bound, version, err := put(edge, &app.Version)
-	if err != nil || version != app.Version+1 || !reflect.DeepEqual(bound, fleet.App{ID: app.ID, Owner: user.ID, Bindings: []fleet.Binding{edge}, Version: version}) {
+	want := fleet.App{ID: app.ID, Owner: user.ID, Version: version, Share: app.Share, Bindings: []fleet.Binding{edge}}
+	if err != nil || version != app.Version+1 || !reflect.DeepEqual(bound, want) {
 		t.Fatalf("bound %+v, version %d, %v", bound, version, err)
 	}
 	wantEntry(t, db, "binding_set", "app:"+app.ID, "why")

@@ -44,13 +44,19 @@ func holdsCapacity(r *core.JobRow) bool {
 	return r.Node != "" && r.Outcome == fleet.AttemptOpen && (r.State == fleet.JobOffered || r.State == fleet.JobCanceling)
 }
 
-// reconcile makes the reservations what the open jobs hold. Each commit keeps
+// reconcile makes the reservations what open jobs and placements hold. Each commit keeps
 // them so; a difference is a defect or a restored backup, and is logged.
-func (db *DB) reconcile(ctx context.Context, tx pgx.Tx, jobs []core.OpenJob) error {
+func (db *DB) reconcile(ctx context.Context, tx pgx.Tx, s *core.Snapshot) error {
 	held := map[holding]int64{}
-	for i := range jobs {
-		if r := &jobs[i].Row; holdsCapacity(r) {
-			each(r.Node, &jobs[i].Spec.Demands, func(h holding, n int64) { held[h] += n })
+	hold := func(h holding, n int64) { held[h] += n }
+	for i := range s.Jobs {
+		if r := &s.Jobs[i].Row; holdsCapacity(r) {
+			each(r.Node, &s.Jobs[i].Spec.Demands, hold)
+		}
+	}
+	for i := range s.Placements {
+		for _, on := range s.Placements[i].Row.Nodes {
+			each(on.Node, &s.Placements[i].Spec.Demands, hold)
 		}
 	}
 	reserved, err := loadReserved(ctx, tx)
@@ -66,7 +72,7 @@ func (db *DB) reconcile(ctx context.Context, tx pgx.Tx, jobs []core.OpenJob) err
 		}
 	}
 	for _, h := range slices.SortedFunc(maps.Keys(held), holding.compare) {
-		db.log.Error("a reservation differed from what the open jobs hold", "node", h.node, "kind", h.kind, "name", h.name,
+		db.log.Error("a reservation differed from what open jobs and placements hold", "node", h.node, "kind", h.kind, "name", h.name,
 			"was", reserved[h], "is", held[h])
 		if err := setReserved(ctx, tx, h, held[h]); err != nil {
 			return fmt.Errorf("reservations of node %s: %w", h.node, err)

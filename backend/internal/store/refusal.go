@@ -10,9 +10,9 @@ import (
 
 // leftOut is what a commit does without.
 type leftOut struct {
-	jobs  map[ids.JobID]bool
-	nodes map[string]bool // their sessions
-	list  []core.Refusal  // the same, in order, with reasons
+	jobs  map[ids.JobID]bool // and placements
+	nodes map[string]bool    // their sessions
+	list  []core.Refusal     // the same, in order, with reasons
 }
 
 func (o *leftOut) job(id ids.JobID) bool { return len(o.jobs) > 0 && o.jobs[id] }
@@ -44,7 +44,7 @@ func (o *leftOut) but(units []core.Refusal) *leftOut {
 	return more
 }
 
-// units lists what can be left out of e one by one: its jobs and sessions.
+// units lists what can be left out of e one by one: its jobs, placements and sessions.
 func units(e *core.Effects, out *leftOut) []core.Refusal {
 	var list []core.Refusal
 	seen := &leftOut{}
@@ -71,13 +71,16 @@ func units(e *core.Effects, out *leftOut) []core.Refusal {
 	for i := range e.Fallbacks {
 		job(e.Fallbacks[i].Job)
 	}
+	for i := range e.Placements {
+		job(e.Placements[i].Spec.ID)
+	}
 	for i := range e.Sessions {
 		add(core.Refusal{Node: e.Sessions[i].Node, Why: core.RefusedData})
 	}
 	return list
 }
 
-// leaveOutBad finds by halving which jobs or sessions hold what can't be stored,
+// leaveOutBad finds by halving which jobs, placements or sessions hold what can't be stored,
 // and leaves them out. cause is returned when there is no such one.
 func (w *Writer) leaveOutBad(ctx context.Context, e *core.Effects, out *leftOut, cause error) error {
 	all := units(e, out)
@@ -88,7 +91,7 @@ func (w *Writer) leaveOutBad(ctx context.Context, e *core.Effects, out *leftOut,
 	if len(bad) == 0 {
 		return problem("write a batch", cause)
 	}
-	w.db.log.Warn("jobs or sessions that can't be stored are left out", "count", len(bad), "first", bad[0].Job.String(),
+	w.db.log.Warn("jobs, placements or sessions that can't be stored are left out", "count", len(bad), "first", bad[0].Job.String(),
 		"sqlstate", sqlState(cause))
 	out.add(bad...)
 	return nil

@@ -29,7 +29,7 @@ func (r *round) refused() []core.Refusal {
 }
 
 // queue sends the statements in the order in which rows are locked everywhere:
-// nodes by id, jobs, alarms, the audit chain's head.
+// nodes by id, jobs, placements, alarms, the audit chain's head.
 func (r *round) queue() {
 	r.lockNodes()
 	r.queueHolds()
@@ -38,6 +38,7 @@ func (r *round) queue() {
 	r.queueInserts()
 	r.queueUpdates()
 	r.queueAttempts()
+	r.queuePlacements()
 	r.queueFallbacks()
 	r.queueAlarms()
 	r.queueAudits()

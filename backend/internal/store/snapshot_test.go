@@ -29,6 +29,8 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	job.Inputs = []fleet.Input{{Name: "reference", Digest: "sha256:12", Size: 5}}
 	job.Demands.Resources = []fleet.Quantity{{Name: "gpu", Amount: 1}}
 	waiting := h.submitQueued(e)
+	waiting.QueueTimeoutMs, waiting.NotBeforeMs, waiting.RetryBackoffMs, waiting.RetryOf = 5000, 9000, fleet.NoBackoff, job.ID
+	e.Inserts[1].Row.NotBefore, e.Inserts[1].Row.Waits = now()+9000, fleet.WaitLedger{Pool: 1, Fairness: 2, Backoff: 3, Quota: 4, Hold: 5, Offer: 6}
 	e.Inserts[1].Row.Decision = &fleet.Decision{Outcome: fleet.OutcomeWaiting, At: now(), Rule: fleet.RuleBinding}
 	h.commit(e)
 	s := h.snapshot()
@@ -55,6 +57,46 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	h.commit(end)
 	if s := h.snapshot(); len(s.Jobs) != 1 || s.Jobs[0].Spec.ID != waiting.ID {
 		t.Fatalf("after the end of one: %d open jobs", len(s.Jobs))
+	}
+}
+
+// The ledger and the pause move with the row; a job that avoids the nodes where it
+// failed brings them.
+func TestSnapshot_WaitsAndFailures(t *testing.T) {
+	h := newHouse(t)
+	e := &core.Effects{}
+	avoids, other := h.submit(e, 1)[0], h.submit(e, 1)[0]
+	avoids.AvoidFailedNode = true
+	h.commit(e)
+	again := &core.Effects{}
+	for _, spec := range []*fleet.JobSpec{avoids, other} {
+		row := core.JobRow{State: fleet.JobQueued, Cause: fleet.CauseExitCode, Attempt: 4, Counted: 3, NotBefore: now() + 2000, Waits: fleet.WaitLedger{Offer: 7}}
+		again.Updates = append(again.Updates, core.JobUpdate{Job: spec.ID, FromState: fleet.JobOffered, FromAttempt: 1, Row: row})
+		for i, a := range []core.AttemptRow{
+			{Node: "b", Outcome: fleet.AttemptEnded, Cause: fleet.CauseExitCode}, {Node: "a", Outcome: fleet.AttemptEnded, Cause: fleet.CauseSignaled},
+			{Node: "drained", Outcome: fleet.AttemptEnded, Cause: fleet.CauseDrained}, {Node: "declined", Outcome: fleet.AttemptDeclined},
+		} {
+			a.Job, a.Attempt = spec.ID, int32(i+1)
+			again.Attempts = append(again.Attempts, a)
+		}
+		release := h.reserve(spec)
+		release.Release = true
+		again.Reservations = append(again.Reservations, release)
+	}
+	h.commit(again)
+	jobs := h.snapshot().Jobs
+	for i := range jobs {
+		jobs[i].Row.Decision = nil // the first attempt's
+		if !reflect.DeepEqual(jobs[i].Row, again.Updates[i].Row) {
+			t.Errorf("job %d came back as %+v, was %+v", i, jobs[i].Row, again.Updates[i].Row)
+		}
+	}
+	if !reflect.DeepEqual(jobs[0].Failed, []string{"a", "b"}) || jobs[1].Failed != nil {
+		t.Errorf("failed on %v and %v", jobs[0].Failed, jobs[1].Failed)
+	}
+	job := h.job(avoids.ID)
+	if job.NotBefore == nil || job.Waits.Offer != 7 {
+		t.Errorf("read %+v", job)
 	}
 }
 

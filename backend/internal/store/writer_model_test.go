@@ -24,6 +24,8 @@ type model struct {
 	jobs   map[ids.JobID]*modelJob
 	keys   map[string]bool
 	alarms map[int64]fleet.Alarm
+
+	placements map[ids.JobID]core.OpenPlacement
 }
 
 type modelNode struct {
@@ -76,6 +78,7 @@ func (m *model) refusals(e *core.Effects) map[ids.JobID]core.RefusedWhy {
 			refused[u.Job] = core.RefusedStale
 		}
 	}
+	m.refusePlacements(e, refused, keys)
 	for m.refuseNodes(e, refused) {
 	}
 	m.apply(e, refused)
@@ -143,6 +146,7 @@ func (m *model) apply(e *core.Effects, refused map[ids.JobID]core.RefusedWhy) {
 			job.state, job.attempt, job.node = stored(u.Row.State), u.Row.Attempt, u.Row.Node
 		}
 	}
+	m.applyPlacements(e, kept)
 	for _, r := range e.Reservations {
 		switch {
 		case !kept(r.Job):
@@ -302,6 +306,7 @@ func (r *history) check() {
 	if len(open) > 0 {
 		r.Fatalf("%d jobs that the model does not know", len(open))
 	}
+	r.checkPlacements(snapshot)
 	r.checkHolds(snapshot)
 	r.checkAlarms(snapshot)
 	for name, want := range r.m.nodes {
@@ -359,9 +364,10 @@ func TestWriterAgainstModel(t *testing.T) {
 		nodes = append(nodes, storetest.InsertNode(t, h.db, h.user.ID))
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		h.urls.Exec(t, "TRUNCATE jobs, attempts, results, idempotency, node_holds, alarms; UPDATE nodes SET reserved_slots = 0, total_slots = slots, held = false, pool_id = 'pool-' || owner_id")
+		h.urls.Exec(t, "TRUNCATE placements, placement_nodes, jobs, attempts, results, idempotency, node_holds, alarms; UPDATE nodes SET reserved_slots = 0, total_slots = slots, held = false, pool_id = 'pool-' || owner_id")
 		r := &history{T: rt, h: h, m: &model{
 			map[string]*modelNode{}, map[ids.JobID]*modelJob{}, map[string]bool{}, map[int64]fleet.Alarm{},
+			map[ids.JobID]core.OpenPlacement{},
 		}, alarms: map[int64]fleet.Alarm{}}
 		for _, n := range nodes {
 			r.names = append(r.names, n.ID)
@@ -384,6 +390,9 @@ func (r *history) batch() {
 		} else {
 			r.update(e)
 		}
+	}
+	for range rapid.IntRange(0, 3).Draw(r.T, "placements") {
+		r.place(e)
 	}
 	for range rapid.IntRange(0, 2).Draw(r.T, "holds") {
 		r.hold(e)

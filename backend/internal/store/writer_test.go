@@ -262,11 +262,11 @@ func TestCommitIdempotency(t *testing.T) {
 	if got := h.reserved(); got != 2 {
 		t.Fatalf("reserved %d, want 2", got)
 	}
-	found, ok, err := h.db.IdempotentJob(ctx, h.user.ID, "key")
+	found, ok, err := h.db.IdempotentWork(ctx, h.user.ID, "key")
 	if err != nil || !ok || found.Job != jobs[0].ID || found.RequestDigest != [32]byte{0} {
 		t.Fatalf("look the key up: %+v %v %v", found, ok, err)
 	}
-	if _, ok, _ := h.db.IdempotentJob(ctx, h.user.ID+1, "key"); ok {
+	if _, ok, _ := h.db.IdempotentWork(ctx, h.user.ID+1, "key"); ok {
 		t.Fatal("another user has the key")
 	}
 	h.must(h.db.PruneIdempotency(ctx, time.Now().Add(time.Minute)))

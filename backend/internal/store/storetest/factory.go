@@ -155,3 +155,10 @@ func must(t testing.TB, what string, err error) {
 		t.Fatalf("%s: %v", what, err)
 	}
 }
+
+// Placement asks for one node in that app's name.
+func Placement(app record.App, at time.Time) *fleet.PlacementSpec {
+	return &fleet.PlacementSpec{
+		ID: JobID(at), App: app.ID, Owner: app.Owner, Submitter: app.Owner, Role: "worker", Count: 1, TTLMs: fleet.DefaultTTLMs,
+	}
+}
