@@ -224,7 +224,7 @@ function Card({ node, now }: { node: Row; now: number }) {
       <span className={styles.line}>
         <Glyph of={nodeState(node)} label={nodeState(node)} />
         <b className="mono">{node.id}</b>
-        <Quiet>{node.pool}</Quiet>
+        <Quiet>{nodeState(node) === "ready" ? node.pool : `${nodeState(node)}, ${node.pool}`}</Quiet>
         <span className={styles.end}>{seen < 0 ? "never" : age(seen)}</span>
       </span>
       <span className={styles.line}>
