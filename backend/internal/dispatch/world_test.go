@@ -25,6 +25,9 @@ type database struct {
 	fail    []error       // of the next commits; nil: commit
 	away    bool          // LoadSnapshot fails
 
+	placements map[ids.JobID]core.OpenPlacement
+	refuse     map[ids.JobID]core.RefusedWhy // once each
+
 	hold    chan struct{} // a commit takes one before it goes on; nil: commits are free
 	began   chan struct{} // one for each commit begun
 	loads   chan struct{} // one for each load tried
@@ -49,6 +52,17 @@ func (db *database) Commit(_ context.Context, e *core.Effects) ([]core.Refusal, 
 		}
 	}
 	var named []ids.JobID
+	var refused []core.Refusal
+	for i := range e.Placements {
+		w := &e.Placements[i]
+		named = append(named, w.Spec.ID)
+		if why, refuse := db.refuse[w.Spec.ID]; refuse {
+			delete(db.refuse, w.Spec.ID)
+			refused = append(refused, core.Refusal{Job: w.Spec.ID, Why: why})
+			continue
+		}
+		db.placements[w.Spec.ID] = core.OpenPlacement{Spec: w.Spec, Row: w.Row}
+	}
 	for i := range e.Inserts {
 		named = append(named, e.Inserts[i].Spec.ID)
 		db.keep(e.Inserts[i].Spec, e.Inserts[i].Row)
@@ -65,7 +79,7 @@ func (db *database) Commit(_ context.Context, e *core.Effects) ([]core.Refusal, 
 		db.alarms = append(db.alarms[:i:i], w.Alarm)
 	}
 	db.batches = append(db.batches, named)
-	return nil, nil
+	return refused, nil
 }
 
 func (db *database) keep(spec *fleet.JobSpec, row core.JobRow) {
@@ -90,6 +104,11 @@ func (db *database) LoadSnapshot(context.Context) (*core.Snapshot, error) {
 	snapshot.Nodes = slices.Clone(snapshot.Nodes)
 	for _, j := range db.jobs {
 		snapshot.Jobs = append(snapshot.Jobs, j)
+	}
+	for _, p := range db.placements {
+		if !p.Row.State.Ended() {
+			snapshot.Placements = append(snapshot.Placements, p)
+		}
 	}
 	slices.SortFunc(snapshot.Jobs, func(a, b core.OpenJob) int { return a.Spec.ID.Compare(b.Spec.ID) })
 	return &snapshot, nil
@@ -136,6 +155,7 @@ var errFenced = errors.New("fenced")
 func newWorld(t *testing.T, slots int64) *world {
 	t.Helper()
 	db := &database{
+		placements: map[ids.JobID]core.OpenPlacement{}, refuse: map[ids.JobID]core.RefusedWhy{},
 		jobs: map[ids.JobID]core.OpenJob{}, began: make(chan struct{}, 100), loads: make(chan struct{}, 100),
 		base: core.Snapshot{
 			Epoch: 1,
