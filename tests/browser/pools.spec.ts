@@ -210,12 +210,29 @@ test("a canary pool: refused with the reasons, then promoted; and the audit of a
 
   await test.step("a record for a node that is to come", async () => {
     await page.getByRole("button", { name: "Add node" }).click();
+    await sheet(page).getByRole("button", { name: "New node" }).click();
     await sheet(page).getByLabel("Name").fill("hel-arm-02");
     await axeClean(page, "add a node");
     await sheet(page).getByRole("button", { name: "Create node" }).click();
     await expect(sheet(page).getByText("Shown once.")).toBeVisible();
     await sheet(page).getByRole("button", { name: "Done" }).click();
     await expect(row(page, "hel-arm-02")).toContainText("new");
+  });
+
+  await test.step("a node comes from another pool, and goes back", async () => {
+    await page.goto(`${fleet.url}/pools/canary-arm`);
+    await page.getByRole("button", { name: "Add node" }).click();
+    await sheet(page).getByLabel("Find").fill("arm-01");
+    await sheet(page).getByLabel("Choose hel-arm-01").check();
+    await axeClean(page, "nodes of other pools");
+    await sheet(page).getByRole("button", { name: "Try 1 node" }).click();
+    await expect(sheet(page).getByLabel("To pool")).toHaveValue("canary-arm");
+    await expect(sheet(page).getByText(/dry run at/)).toBeVisible();
+    await sheet(page).getByRole("checkbox").check();
+    await sheet(page).getByRole("button", { name: "Move 1 node" }).click();
+    await expect(row(page, "hel-arm-01")).toBeVisible();
+    await fleet.call("PUT", "/v1/admin/nodes/hel-arm-01/pool", { pool: "pool-1" });
+    await expect(row(page, "hel-arm-01")).toHaveCount(0);
   });
 
   await test.step("an empty pool that nothing refers to is deleted", async () => {
@@ -242,6 +259,32 @@ test("a canary pool: refused with the reasons, then promoted; and the audit of a
     await expect(sheet(page).getByText("It holds: 0 crossings.")).toBeVisible();
     await axeClean(page, "verify");
   });
+});
+
+test("a role for one pool: its holder sees and steers that one", async ({ page }, info) => {
+  await nodes("ams-edge-07");
+  await fleet.call("POST", "/v1/admin/users", { name: "vera", roles: ["user"], password });
+  await signIn(page, fleet.url, "admin", password);
+  await page.goto(`${fleet.url}/users`);
+  await page.getByRole("button", { name: "vera" }).click();
+  await sheet(page).getByLabel("Role").selectOption("operator");
+  await sheet(page).getByLabel("Pool", { exact: true }).selectOption("pool-1");
+  await sheet(page).getByRole("button", { name: "Grant" }).click();
+  await axeClean(page, "a user");
+  await sheet(page).getByRole("button", { name: "Save roles" }).click();
+  await expect(page.locator("[data-user=vera]")).toContainText("operator of pool-1");
+  await axeClean(page, "users");
+  await press(page, info.project.name === "phone", "Sign out");
+
+  await signIn(page, fleet.url, "vera", password);
+  await page.getByRole("link", { name: "pool-1", exact: true }).click();
+  await page.getByLabel("Select ams-edge-07").check();
+  await expect(page.getByRole("toolbar").getByRole("button", { name: "Move" })).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Add node" })).toHaveCount(0);
+  await page.getByRole("toolbar").getByRole("button", { name: "Cordon" }).click();
+  await expect(sheet(page).getByText(/dry run at/)).toBeVisible();
+  await sheet(page).getByRole("button", { name: "Cordon 1 node" }).click();
+  await expect(row(page, "ams-edge-07")).toContainText("cordon, ");
 });
 
 async function canaryApp(): Promise<string> {

@@ -102,6 +102,13 @@ const apps = createRoute({
   component: lazyRouteComponent(() => import("./routes/Apps"), "Apps"),
 });
 
+const users = createRoute({
+  getParentRoute: () => inside,
+  path: "/users",
+  validateSearch: (s: Record<string, unknown>): { id?: string } => text(s, "id"),
+  component: lazyRouteComponent(() => import("./routes/Users"), "Users"),
+});
+
 const audit = createRoute({
   getParentRoute: () => inside,
   path: "/audit",
@@ -110,7 +117,7 @@ const audit = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([setup, signIn, inside.addChildren([fleet, pool, nodes, node, jobs, job, alarms, apps, audit])]),
+  routeTree: root.addChildren([setup, signIn, inside.addChildren([fleet, pool, nodes, node, jobs, job, alarms, apps, users, audit])]),
   defaultPreload: "intent",
   defaultErrorComponent: RootFailure,
   scrollRestoration: false,

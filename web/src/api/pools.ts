@@ -18,7 +18,6 @@ import type {
   PromoteRequest,
   Role,
   Usage,
-  User,
 } from "./documents";
 
 /** The calls that pages of pools, and of what resolves to them, make. */
@@ -48,7 +47,6 @@ export function getUsage(query: { since: string; pool?: string; app?: string }) 
 
 /** The newest queued jobs of all pools. */
 export const listQueued = () => request<List<Job>>("GET", "/v1/jobs?state=queued&pageSize=500");
-export const listUsers = () => request<List<User>>("GET", "/v1/admin/users?pageSize=200");
 export const createApp = (id: string, owner: string) => request<App>("POST", "/v1/admin/apps", { body: { id, ...(owner && { owner }) } });
 /** All apps with where their work goes, page by page. */
 export const listBindings = (pageToken: string) =>

@@ -1,97 +1,88 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { moveNode } from "../api/calls";
-import type { NewNode } from "../api/documents";
-import { createNode, listRoles } from "../api/pools";
-import { Button, Copy, Field } from "../ui/controls";
-import { Select } from "../ui/fields";
+import { type ReactNode, useState } from "react";
+import { plural } from "../format";
+import { useTopic } from "../live/live";
+import type { Live } from "../live/store";
+import { nodeState } from "../state";
+import { byText } from "../table/Table";
+import { Field, Segmented } from "../ui/controls";
+import { RowBox } from "../ui/fields";
 import { Sheet } from "../ui/floating";
 import { Glyph } from "../ui/Glyph";
-import { Failed } from "../ui/Panel";
-import { toast } from "../ui/toasts";
-import type { PoolRow } from "../wire/messages";
+import { Empty } from "../ui/Panel";
+import type { NodeRow, PoolRow } from "../wire/messages";
 import { Confirm } from "./Confirm";
+import { NewNodeSheet } from "./NewNode";
+import { NodesSheet } from "./NodesSheet";
 import styles from "./poolpage.module.css";
-import { wholeNumber } from "./thresholds";
 
-/** A new node's record in this pool, and the secret with which its agent comes. */
+type Way = "move" | "new";
+const ways: [Way, string][] = [
+  ["move", "From another pool"],
+  ["new", "New node"],
+];
+
+/** Nodes come to a pool from another one, or as a new record. */
 export function AddToPool({ pool, onClose }: { pool: PoolRow; onClose(): void }) {
-  const roles = useQuery({ queryKey: ["roles"], queryFn: listRoles });
-  const [id, setId] = useState("");
-  const [role, setRole] = useState("worker");
-  const [slots, setSlots] = useState("");
-  const act = useMutation({
-    mutationFn: () => create(pool, id, role, wholeNumber(slots) ?? 0),
-    onSuccess: (node) => toast(`${node.id} has a record in ${pool.id}.`),
-  });
-  const named = /^[a-z0-9][a-z0-9-]{0,62}$/.test(id);
-  const off = named ? (slots === "" || wholeNumber(slots) !== undefined ? undefined : "Slots is a whole number") : "It needs a name";
-  if (act.data) return <Secret node={act.data} onClose={onClose} />;
+  const [way, setWay] = useState<Way>("move");
+  const [chosen, setChosen] = useState<Live<NodeRow>[] | null>(null);
+  const choice = <Segmented label="How it comes" value={way} options={ways} onChange={setWay} wide />;
+  if (chosen) return <NodesSheet act="move" nodes={chosen} to={pool.id} onClose={onClose} />;
+  if (way === "new") return <NewNodeSheet pool={pool} ways={choice} onClose={onClose} />;
+  return <PickSheet pool={pool} ways={choice} onClose={onClose} onPick={setChosen} />;
+}
+
+/** So many are listed; more words in the field make it fewer. */
+const most = 50;
+
+interface PickProps {
+  pool: PoolRow;
+  ways: ReactNode;
+  onClose(): void;
+  onPick(nodes: Live<NodeRow>[]): void;
+}
+
+function PickSheet({ pool, ways, onClose, onPick }: PickProps) {
+  const nodes = useTopic("nodes").rows;
+  const [words, setWords] = useState("");
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  const others = nodes.filter((n) => n.pool !== pool.id && n.lease !== "left").toSorted((a, b) => byText(a.id, b.id));
+  const found = others.filter((n) => ids.has(n.id) || `${n.id} ${n.pool} ${n.role} ${n.region}`.toLowerCase().includes(words.trim().toLowerCase()));
+  const mark = (id: string, on: boolean) => setIds(new Set(on ? [...ids, id] : [...ids].filter((i) => i !== id)));
+  const picked = others.filter((n) => ids.has(n.id));
   return (
     <Sheet
       title={`Add node to ${pool.id}`}
       open
       onClose={onClose}
-      foot={<Confirm text="Create node" tone="primary" busy={act.isPending} off={off} onClose={onClose} onConfirm={() => act.mutate()} />}
-    >
-      <p>{owned(pool)} A node that is in another pool is moved here from its own page.</p>
-      <Field
-        label="Name"
-        name="id"
-        value={id}
-        onChange={setId}
-        focus
-        error={id === "" || named ? undefined : "Lower case letters, digits and dashes, up to 63"}
-      />
-      <div className={styles.fields}>
-        <Select label="Role" value={role} options={(roles.data?.items ?? [{ name: "worker" }]).map((r) => [r.name, r.name] as const)} onChange={setRole} />
-        <Field label="Slots at most" name="slots" value={slots} onChange={setSlots} hint="Empty: as many as it says" />
-      </div>
-      {(act.error ?? roles.error) && <Failed error={act.error ?? roles.error} />}
-    </Sheet>
-  );
-}
-
-const userOf = (pool: PoolRow) => (pool.kind === "user" ? pool.id.replace("pool-", "") : undefined);
-
-function owned(pool: PoolRow): string {
-  const user = userOf(pool);
-  return user ? `The node belongs to user ${user} and starts in ${pool.id}.` : `The node has no owner and is in ${pool.id} before it comes.`;
-}
-
-/** A record without an owner begins in default; from there it is moved before anybody has its secret. */
-async function create(pool: PoolRow, id: string, role: string, maxSlots: number): Promise<NewNode> {
-  const owner = userOf(pool);
-  const node = await createNode({ id, role, ...(owner && { owner }), ...(maxSlots > 0 && { maxSlots }) });
-  if (node.pool !== pool.id) await moveNode(node.id, pool.id, "created for it", node.version);
-  return node;
-}
-
-function Secret({ node, onClose }: { node: NewNode; onClose(): void }) {
-  return (
-    <Sheet
-      title={`Secret of ${node.id}`}
-      open
-      onClose={onClose}
       foot={
-        <Button tone="primary" onPress={onClose}>
-          Done
-        </Button>
+        <Confirm
+          text={picked.length > 0 ? `Try ${plural(picked.length, "node")}` : "Try"}
+          tone="primary"
+          busy={false}
+          off={picked.length > 0 ? undefined : "Choose a node"}
+          note="A dry run comes next."
+          onClose={onClose}
+          onConfirm={() => onPick(picked)}
+        />
       }
     >
-      <div className={styles.secret}>
-        <code>{node.secret}</code>
-        <Copy text={node.secret} label="Copy the secret">
-          Copy
-        </Copy>
-      </div>
-      <p>
-        <Glyph of="warning" size={10} /> Shown once. Only its hash is stored; the secret can be rotated if it is lost.
-      </p>
-      <p>
-        Put it into the file <code>secret</code> of the agent's state folder, readable by the agent alone, set <code>node_id</code> to {node.id}, and start the
-        agent: the node is here with its first heartbeat.
-      </p>
+      {ways}
+      <Field label="Find" name="find" value={words} onChange={setWords} hint="A part of its id, pool, role or region" />
+      {found.length === 0 ? (
+        <Empty title={others.length === 0 ? "No node is in another pool" : "No node matches"} />
+      ) : (
+        <ul className={styles.pick}>
+          {found.slice(0, most).map((n) => (
+            <li key={n.id}>
+              <RowBox label={`Choose ${n.id}`} checked={ids.has(n.id)} onChange={(on) => mark(n.id, on)} />
+              <Glyph of={nodeState(n)} label={nodeState(n)} />
+              <code>{n.id}</code>
+              <small>{n.pool}</small>
+            </li>
+          ))}
+        </ul>
+      )}
+      {found.length > most && <p className={styles.quiet}>and {plural(found.length - most, "more node")}: say more above.</p>}
     </Sheet>
   );
 }

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { createApp, listUsers } from "../api/pools";
+import { createApp } from "../api/pools";
+import { listUsers } from "../api/users";
 import { Field } from "../ui/controls";
 import { Select } from "../ui/fields";
 import { Sheet } from "../ui/floating";
@@ -11,7 +12,7 @@ import { Confirm } from "./Confirm";
 /** An app is what work belongs to; its owner says where that goes until it is bound. */
 export function CreateAppSheet({ onClose, onDone }: { onClose(): void; onDone(app: string): void }) {
   const queries = useQueryClient();
-  const users = useQuery({ queryKey: ["users"], queryFn: listUsers });
+  const users = useQuery({ queryKey: ["users"], queryFn: () => listUsers() });
   const [id, setId] = useState("");
   const [owner, setOwner] = useState("");
   const act = useMutation({

@@ -37,17 +37,19 @@ export interface NodesSheetProps {
   act: NodeAct;
   /** The selection, fixed from now on: whatever arrives later is not part of it. */
   nodes: Row[];
+  /** Where they are moved to, until another pool is chosen. */
+  to?: string;
   onClose(): void;
   /** All of it was done. */
   onDone?(): void;
 }
 
 /** Moves, drains or cordons nodes, after the server has tried what that would do. */
-export function NodesSheet({ act: first, nodes, onClose, onDone }: NodesSheetProps) {
+export function NodesSheet({ act: first, nodes, to: into = "unassigned", onClose, onDone }: NodesSheetProps) {
   const session = useSession();
   const [act, setAct] = useState(first);
   const [chosen, setChosen] = useState(() => nodes.map(chosenOf));
-  const [to, setTo] = useState("unassigned");
+  const [to, setTo] = useState(into);
   const [deadline, setDeadline] = useState("");
   const [reason, setReason] = useState("");
   const [agreed, setAgreed] = useState(false);

@@ -4,7 +4,7 @@ import type { IconName } from "../ui/Icon";
 
 /** The pages that stand in the sidebar, by subject. */
 
-export type Place = "/" | "/nodes" | "/jobs" | "/alarms" | "/apps" | "/audit";
+export type Place = "/" | "/nodes" | "/jobs" | "/alarms" | "/apps" | "/users" | "/audit";
 
 export interface PlaceEntry {
   to: Place;
@@ -22,7 +22,10 @@ export const places: PlaceEntry[] = [
 ];
 const alarms: PlaceEntry = { to: "/alarms", text: "Alarms", icon: "bell", key: "a" };
 const steer: PlaceEntry[] = [{ to: "/apps", text: "Apps and bindings", icon: "box", key: "b" }];
-const access: PlaceEntry[] = [{ to: "/audit", text: "Audit", icon: "list", key: "u" }];
+const access: PlaceEntry[] = [
+  { to: "/users", text: "Users", icon: "user", key: "s" },
+  { to: "/audit", text: "Audit", icon: "list", key: "u" },
+];
 
 /** Those of one's role, in groups; the first has no name. */
 export function placesFor(session: Session | null): { name: string; places: PlaceEntry[] }[] {
