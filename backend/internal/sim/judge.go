@@ -45,7 +45,7 @@ func (w *World) judgeOffer(n *node, s *core.Send) {
 		w.fail("W6", "offer of job %d to %s, which is held (%+v, goodbye %v, left %v)", j.number, n.id, t.rec.Holds, t.self, t.rec.Left)
 	case n.session == nil || n.session.epoch != s.Epoch || !n.session.serverOpen:
 		w.fail("W6", "offer of job %d to %s over a session that is not its open one", j.number, n.id)
-	case w.now-max(n.heard, w.srv.resumed) >= w.times.Suspect:
+	case w.now-max(n.heard, w.srv.resumed) > w.times.Suspect:
 		w.fail("W6", "offer of job %d to %s, silent for %v", j.number, n.id, Span(w.now-n.heard))
 	}
 	for _, r := range j.refusedBy {

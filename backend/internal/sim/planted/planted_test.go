@@ -48,7 +48,7 @@ var bugs = []bug{
 	{
 		"an attempt that has ended keeps its reservation", "job.go",
 		"j.draining, j.cancelSent = false, false\n\td.release(j)",
-		"j.draining, j.cancelSent = false, false", []string{"W2"},
+		"j.draining, j.cancelSent = false, false", []string{"W2", "W3"},
 	},
 	{
 		"an offer goes out before its commit", "place.go",
