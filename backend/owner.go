@@ -201,14 +201,16 @@ func (l Lease) wire() wire.Times {
 
 // Times of work that no setting changes, in milliseconds.
 const (
-	cancelSlack  = 30_000 // after a cancel's grace
-	defaultGrace = 10_000 // of a cancel that names none
-	avoidFor     = 30_000 // a job keeps away from a node that did not take it
+	cancelSlack  = 30_000    // after a cancel's grace
+	defaultGrace = 10_000    // of a cancel that names none
+	avoidFor     = 30_000    // a job keeps away from a node that did not take it
+	transferTime = 3_600_000 // that agents give an attempt's inputs, and again its outputs
 )
 
 func (l Lease) core() core.Config {
 	return core.Config{
 		Heartbeat: fleet.Time(ms(l.Heartbeat)), Suspect: fleet.Time(ms(l.Suspect)), Lost: fleet.Time(ms(l.Lost)),
 		OfferTimeout: fleet.Time(ms(l.OfferTimeout)), CancelSlack: cancelSlack, DefaultGrace: defaultGrace, AvoidFor: avoidFor,
+		TransferTime: transferTime,
 	}
 }

@@ -171,12 +171,15 @@ func (d *Dispatch) accept(now fleet.Time, n *node, j *job, res *fleet.Result, ou
 		j.row.StartedAt = max(j.row.AssignedAt, now-fleet.Time(max(0, res.RunMs)))
 	}
 	d.tried(now, n, res, out)
-	drained := j.drained()
+	drained, canceling := j.drained(), j.row.State == fleet.JobCanceling
+	if j.overrun {
+		res = timedOut(res)
+		cause = causeOf(res)
+	}
 	if j.row.Outcome == fleet.AttemptOrphaned && !drained {
 		j.row.Counted-- // it counts once
 	}
 	j.draining = drained && res.Status != fleet.ResultSucceeded
-	canceling := j.row.State == fleet.JobCanceling
 	d.endAttempt(now, j, fleet.AttemptEnded, cause)
 	verdict := VerdictStored
 	switch {
@@ -193,9 +196,10 @@ func (d *Dispatch) accept(now fleet.Time, n *node, j *job, res *fleet.Result, ou
 		d.finish(now, j, fleet.JobDead, fleet.CauseAttemptsUsedUp, res.Detail, res, out)
 	default:
 		verdict = VerdictFenced // kept as an attempt's end, not as the job's result
+		d.shun(j, n)
 		d.keepAway(now, j, n, d.cfg.AvoidFor)
 		d.dequeue(j)
-		d.placeOrQueue(now, j, out)
+		d.again(now, j, out)
 	}
 	out.acks = append(out.acks, resultAck(n, a, verdict))
 }

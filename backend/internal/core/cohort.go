@@ -93,8 +93,9 @@ func (d *Dispatch) enqueue(now fleet.Time, j *job, r *route, since fleet.Time) {
 	d.queue.Add(&j.wait, r.tries)
 }
 
-// dequeue ends the job's waiting, if it waits.
+// dequeue ends the job's waiting, if it waits, and its pause.
 func (d *Dispatch) dequeue(j *job) {
+	d.unpause(j)
 	c := j.cohort
 	if c == nil {
 		return

@@ -77,7 +77,7 @@ func (d *Dispatch) assignmentCommitted(now fleet.Time, j *job, out *Effects) {
 		d.sendOffer(now, j, out)
 	case j.stage == stageUnsent:
 		d.giveUp(now, j, fleet.AttemptUnanswered, fleet.CauseAssignmentRefused, out)
-	case j.startDue && !j.draining:
+	case j.startDue && !j.ending():
 		j.startDue = false
 		d.sendStart(n, j, out)
 	}

@@ -19,6 +19,7 @@ type Config struct {
 	CancelSlack  fleet.Time // after a cancel's grace
 	DefaultGrace fleet.Time // of a cancel that names none
 	AvoidFor     fleet.Time // a job keeps away from a node that did not take it
+	TransferTime fleet.Time // that an attempt's inputs may take, and again its outputs
 }
 
 // refusedFor is how long a job keeps away from a node whose assignment the
@@ -57,6 +58,7 @@ type Dispatch struct {
 
 	index  *schedule.Index
 	queue  *schedule.Queue
+	paused int // jobs that are queued and stand in no line
 	routes map[routeKey]*route
 	timers timers
 	alarms alarm.Book
@@ -95,7 +97,7 @@ func (d *Dispatch) clear() {
 	d.nodes, d.jobs = map[string]*node{}, map[ids.JobID]*job{}
 	d.poolIDs, d.order, d.owners = nil, nil, map[int64]int32{}
 	d.appIDs, d.bound = nil, map[string]int32{}
-	d.index, d.queue = schedule.NewIndex(), schedule.NewQueue()
+	d.index, d.queue, d.paused = schedule.NewIndex(), schedule.NewQueue(), 0
 	d.routes = map[routeKey]*route{}
 	d.freed, d.woken = nil, nil
 	d.placements, d.placed, d.byKey = map[ids.JobID]*holding{}, nil, map[placementKey]*holding{}
@@ -156,6 +158,10 @@ func (d *Dispatch) jobDue(now fleet.Time, t timer, j *job, out *Effects) {
 		d.cancelUnanswered(now, j, t.attempt, out)
 	case avoidDue:
 		d.avoidOver(now, j, out)
+	case wakeDue:
+		d.wake(now, j, out)
+	case expireDue:
+		d.expire(now, t, j, out)
 	}
 }
 

@@ -22,7 +22,7 @@ func (d *Dispatch) drain(now fleet.Time, n *node, out *Effects) {
 	slices.SortFunc(held, byService)
 	for _, j := range held {
 		switch {
-		case j.row.State != fleet.JobOffered || j.draining:
+		case j.row.State != fleet.JobOffered || j.ending():
 		case j.stage == stageUnsent || j.stage == stageSent:
 			d.takeBack(now, j, out)
 		case over:
@@ -51,5 +51,5 @@ func (d *Dispatch) drainJob(now fleet.Time, j *job, out *Effects) {
 // drained reports a job whose attempt a drain is ending or has ended without its
 // node's word. Only a success of it still counts.
 func (j *job) drained() bool {
-	return j.draining || j.row.Outcome == fleet.AttemptOrphaned && j.row.Cause == fleet.CauseDrained
+	return j.draining || j.row.Outcome == fleet.AttemptOrphaned && j.endCause == fleet.CauseDrained
 }

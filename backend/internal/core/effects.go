@@ -99,6 +99,8 @@ type JobInsert struct {
 	Spec *fleet.JobSpec
 	Row  JobRow
 	At   fleet.Time
+	// NotBefore is when the job may be offered first; 0 or past: at once.
+	NotBefore fleet.Time
 	// IdempotencyKey is unique per submitter for 24 hours; empty: none. A job whose
 	// key is there already is refused with RefusedIdempotency.
 	IdempotencyKey string

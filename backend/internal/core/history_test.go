@@ -345,6 +345,10 @@ func (w *world) step() {
 		w.pass([]fleet.Time{10, 400, 1500, 3000, 6000, 26_000, 31_000, 95_000}[w.pick("pass", 8)])
 	case choice < 92:
 		w.forge(a)
+	case choice < 93:
+		if len(w.jobs) > 0 {
+			w.resolveAny(w.jobs[w.pick("job", len(w.jobs))])
+		}
 	case choice < 94:
 		if len(w.jobs) > 0 {
 			w.d.Cancel(w.now, w.jobs[w.pick("job", len(w.jobs))].ID, "u:1", 1000, w.pending)
@@ -367,13 +371,12 @@ func (w *world) submitAny() {
 	spec := w.spec(w.store.apps[w.pick("app", len(w.store.apps))].ID, int64(1+w.pick("slots", 2)))
 	spec.Priority = int32(w.pick("priority", 3))
 	spec.MaxAttempts = int32(1 + w.pick("attempts", 4))
-	if w.pick("lost", 4) == 0 {
-		spec.OnNodeLost = fleet.OnLostFail
-	}
+	spec.OnNodeLost = []fleet.NodeLostPolicy{fleet.OnLostFail, fleet.OnLostHold, fleet.OnLostRequeue, fleet.OnLostRequeue}[w.pick("lost", 4)]
 	if w.pick("exhausted", 4) == 0 {
 		spec.WhenExhausted = fleet.WhenExhaustedFail
 	}
 	spec.Role = worldRoles[w.pick("role", len(worldRoles))]
+	notBefore := w.timesAny(spec)
 	switch w.pick("special", 16) {
 	case 14:
 		spec.Pool = "canary"
@@ -384,7 +387,38 @@ func (w *world) submitAny() {
 	if w.pick("key", 4) == 0 {
 		key = fmt.Sprint("key-", w.pick("which", 3))
 	}
-	w.submit(spec, key)
+	w.submitAt(spec, key, notBefore)
+}
+
+// timesAny gives the job limits and pauses, often none.
+func (w *world) timesAny(spec *fleet.JobSpec) (notBefore fleet.Time) {
+	spec.RetryBackoffMs = []int64{fleet.NoBackoff, 0, 5000, 20_000}[w.pick("backoff", 4)]
+	spec.AvoidFailedNode = w.pick("avoid", 4) == 0
+	if w.pick("queue timeout", 4) == 0 {
+		spec.QueueTimeoutMs = []int64{1, 2000, 40_000}[w.pick("span", 3)]
+	}
+	if w.pick("run timeout", 4) == 0 {
+		spec.RunTimeoutMs = []int64{1, 10_000}[w.pick("span", 2)]
+	}
+	if w.pick("not before", 6) == 0 {
+		notBefore = w.now + []fleet.Time{-5, 0, 1, 3000, 100_000}[w.pick("span", 5)]
+	}
+	return notBefore
+}
+
+// resolveAny lets a person decide about any job; only held ones care.
+func (w *world) resolveAny(spec *fleet.JobSpec) {
+	j := w.d.jobs[spec.ID]
+	held := j != nil && j.row.State == fleet.JobQueued && j.row.Cause == fleet.CauseHeld
+	action := []fleet.ResolveAction{fleet.ResolveRequeue, fleet.ResolveFail}[w.pick("resolve", 2)]
+	_, resolved := w.d.Resolve(w.now, spec.ID, action, Actor{Subject: "u:1"}, w.pending)
+	if resolved != held {
+		w.fail("%s was held: %v, resolved: %v", spec.ID, held, resolved)
+	}
+	if resolved {
+		w.resolves++
+	}
+	w.after()
 }
 
 // depart is a goodbye for good, or an operator's order.
@@ -465,7 +499,7 @@ func (w *world) heal() {
 		w.after()
 	}
 	for _, spec := range w.jobs {
-		if spec.Pool != "" || spec.Backend != "" { // nobody promises it a node
+		if spec.Pool != "" || spec.Backend != "" || spec.AvoidFailedNode { // nobody promises it a node
 			w.d.Cancel(w.now, spec.ID, "u:1", 1000, w.pending)
 			w.after()
 		}
@@ -502,6 +536,11 @@ func (w *world) heal() {
 		for _, p := range w.d.Placements() {
 			w.d.Release(w.now, p.Spec.ID, w.pending)
 			w.after()
+		}
+		for _, spec := range w.jobs {
+			if j := w.d.jobs[spec.ID]; j != nil && j.row.Cause == fleet.CauseHeld {
+				w.resolveAny(spec)
+			}
 		}
 		w.pass(1000)
 		busy := slices.ContainsFunc(w.agents, func(a *agent) bool { return !a.ready || len(a.mail)+len(a.work)+len(a.spool) > 0 })
@@ -565,6 +604,16 @@ func TestHistory_InvariantsHoldAfterEveryEvent(t *testing.T) {
 }
 
 func seeded(t *testing.T, seed uint64, steps int, record bool) *world {
+	w := begun(t, seed, record)
+	for range steps {
+		w.step()
+	}
+	w.heal()
+	return w
+}
+
+// begun is a world in which the seed chooses what happens.
+func begun(t *testing.T, seed uint64, record bool) *world {
 	r := rand.New(rand.NewPCG(seed, 1))
 	w := newWorld(func(_ string, n int) int { return r.IntN(n) }, func(format string, args ...any) {
 		t.Helper()
@@ -572,10 +621,6 @@ func seeded(t *testing.T, seed uint64, steps int, record bool) *world {
 	})
 	w.record = record
 	w.found(8)
-	for range steps {
-		w.step()
-	}
-	w.heal()
 	return w
 }
 
@@ -584,16 +629,24 @@ func TestHistory_LongSeeds(t *testing.T) {
 	if testing.Short() {
 		seeds = 10
 	}
-	autos := 0
+	autos, resolves, ends := 0, 0, map[fleet.JobState]int{}
 	for seed := range seeds {
 		w := seeded(t, seed, 1500, false)
 		if len(w.store.order) < 50 {
 			t.Fatalf("seed %d: only %d jobs", seed, len(w.store.order))
 		}
-		autos += w.store.autos
+		autos, resolves = autos+w.store.autos, resolves+w.resolves
+		for _, j := range w.store.jobs {
+			ends[j.row.State]++
+		}
 	}
-	if autos == 0 {
-		t.Fatal("the histories show too little: no automatic hold")
+	if autos == 0 || resolves == 0 {
+		t.Fatalf("the histories show too little: %d automatic holds, %d resolved jobs", autos, resolves)
+	}
+	for _, state := range fleet.JobStates() {
+		if state.Terminal() != (ends[state] > 0) {
+			t.Errorf("%d jobs end %v", ends[state], state)
+		}
 	}
 }
 

@@ -44,7 +44,12 @@ type job struct {
 	cancelEnds fleet.Time // when it ends without the node's word
 	cancelSent bool
 	draining   bool // its node was asked to end the attempt because it is drained
+	overrun    bool // or because it ran longer than it may
 	late       bool // its node sent a result after the job had ended otherwise
+
+	paused   bool        // queued, and in no line
+	expires  fleet.Time  // when it will have waited longer than it may
+	endCause fleet.Cause // that ended the newest attempt
 
 	placed  *fleet.Decision // of the current attempt
 	ended   fleet.Time      // of the current attempt; 0: open or unknown
@@ -139,7 +144,7 @@ func (d *Dispatch) endAttempt(now fleet.Time, j *job, outcome fleet.AttemptOutco
 	if j.draining {
 		cause = fleet.CauseDrained
 	}
-	j.row.Outcome, j.row.Cause = outcome, cause
+	j.row.Outcome, j.row.Cause, j.endCause = outcome, cause, cause
 	if !j.draining && (outcome == fleet.AttemptEnded || outcome == fleet.AttemptOrphaned) {
 		j.row.Counted++
 	}
@@ -147,7 +152,7 @@ func (d *Dispatch) endAttempt(now fleet.Time, j *job, outcome fleet.AttemptOutco
 		d.waits(now, j, waitsNot)
 	}
 	j.stage, j.ended, j.startDue = stageNone, now, false
-	j.draining, j.cancelSent = false, false
+	j.draining, j.overrun, j.cancelSent = false, false, false
 	d.release(j)
 }
 
@@ -171,10 +176,12 @@ func (d *Dispatch) next(now fleet.Time, j *job, out *Effects) {
 		d.finish(now, j, fleet.JobFailed, fleet.CauseDrained, "", nil, out)
 	case j.row.Outcome == fleet.AttemptOrphaned && j.spec.OnNodeLost == fleet.OnLostFail:
 		d.finish(now, j, fleet.JobFailed, fleet.CauseNodeLost, "", nil, out)
+	case j.row.Outcome == fleet.AttemptOrphaned && j.row.Cause != fleet.CauseDrained && j.spec.OnNodeLost == fleet.OnLostHold:
+		d.pause(now, j, fleet.CauseHeld, 0, out)
 	case j.usedUp():
 		d.finish(now, j, fleet.JobDead, fleet.CauseAttemptsUsedUp, "", nil, out)
 	default:
-		d.placeOrQueue(now, j, out)
+		d.again(now, j, out)
 	}
 }
 
@@ -206,12 +213,22 @@ func (d *Dispatch) finish(now fleet.Time, j *job, state fleet.JobState, cause fl
 
 // keepAway lets the job avoid a node for a while.
 func (d *Dispatch) keepAway(now fleet.Time, j *job, n *node, span fleet.Time) {
-	if n == nil || span <= 0 {
+	forGood := func(e schedule.Exclusion) bool { return e.Node == &n.slot && e.Until == fleet.Never }
+	if n == nil || span <= 0 || slices.ContainsFunc(j.avoid, forGood) {
 		return
 	}
 	until := now + span
 	j.avoid = append(j.avoid, schedule.Exclusion{Node: &n.slot, Until: until})
 	d.timers.add(timer{at: until, kind: avoidDue, job: j.spec.ID})
+}
+
+// shun lets the job avoid a node for good on which an attempt of it has failed,
+// when it asks for that.
+func (d *Dispatch) shun(j *job, n *node) {
+	if j.spec.AvoidFailedNode && n != nil {
+		j.avoid = slices.DeleteFunc(j.avoid, func(e schedule.Exclusion) bool { return e.Node == &n.slot })
+		j.avoid = append(j.avoid, schedule.Exclusion{Node: &n.slot, Until: fleet.Never})
+	}
 }
 
 // avoidOver lets the job go where it kept away from.

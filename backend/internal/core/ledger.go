@@ -20,14 +20,19 @@ type ledger struct {
 }
 
 // waits notes what the job waits for from now on. The time that it waited for
-// something else before counts for that, in the row that is written next: a row
-// never has a part of the waiting that goes on.
+// something else before counts for that, in the row that is written next.
 func (d *Dispatch) waits(now fleet.Time, j *job, cause waitCause) {
 	if cause == j.ledger.cause {
 		return
 	}
 	j.row.Waits = d.waitedUntil(now, j)
 	j.ledger = ledger{cause: cause, since: now}
+}
+
+// bank puts the time up to now into the row of a job that goes on waiting. Its
+// decision, written with it, says from when on the rest counts.
+func (d *Dispatch) bank(now fleet.Time, j *job) {
+	j.row.Waits, j.ledger.since = d.waitedUntil(now, j), now
 }
 
 // waitedUntil is the job's ledger with the time up to now.
@@ -44,4 +49,26 @@ func (d *Dispatch) waitedUntil(now fleet.Time, j *job) fleet.WaitLedger {
 		w.Offer += span
 	}
 	return w
+}
+
+// waitedForNodes is how long the job has waited for a node in all.
+func (d *Dispatch) waitedForNodes(now fleet.Time, j *job) fleet.Time {
+	w := d.waitedUntil(now, j)
+	return fleet.Time(w.Pool + w.Fairness + w.Quota)
+}
+
+// ledgerOf gives what a waiting job that was read back waits for, and up to when
+// its row has the time.
+func (o *OpenJob) ledgerOf(now fleet.Time, j *job) ledger {
+	switch dec := j.row.Decision; {
+	case j.row.Cause == fleet.CauseHeld:
+		return ledger{waitsHold, now} // since when, its row does not say
+	case j.row.Cause == fleet.CauseNotBefore:
+		return ledger{waitsPause, min(now, o.SubmittedAt)}
+	case j.row.Cause == fleet.CauseBackoff:
+		return ledger{waitsPause, min(now, j.row.NotBefore-j.backoff())}
+	case dec != nil && dec.Outcome == fleet.OutcomeWaiting:
+		return ledger{waitsQueue, min(now, dec.At)}
+	}
+	return ledger{waitsQueue, now}
 }

@@ -116,10 +116,9 @@ func (d *Dispatch) restore(now fleet.Time, o *OpenJob, old *job) {
 	j.row = o.Row
 	j.written = stored{state: o.Row.State, attempt: o.Row.Attempt}
 	d.jobs[o.Spec.ID] = j
+	d.recallFailures(o, j)
 	if j.row.State == fleet.JobQueued {
-		since := o.waitingSince(now, old)
-		j.ledger = ledger{waitsQueue, since}
-		d.enqueue(now, j, d.routeOf(j.spec), since)
+		d.restoreQueued(now, o, j, old)
 		return
 	}
 	j.placed, j.stage = j.row.Decision, stageMaybe
@@ -144,7 +143,7 @@ func (d *Dispatch) restore(now fleet.Time, o *OpenJob, old *job) {
 			j.graceMs = int64(d.cfg.DefaultGrace)
 		}
 		d.awaitCancel(now, j)
-	case j.draining:
+	case j.ending():
 		d.awaitCancel(now, j)
 	case j.stage == stageUnsent:
 		j.ledger = ledger{waitsOffer, j.row.AssignedAt}
@@ -152,6 +151,35 @@ func (d *Dispatch) restore(now fleet.Time, o *OpenJob, old *job) {
 	case j.stage == stageSent:
 		j.ledger = ledger{waitsOffer, j.row.AssignedAt}
 		d.timers.add(timer{at: now + d.cfg.OfferTimeout, kind: offerDue, job: j.spec.ID, attempt: j.row.Attempt})
+	}
+}
+
+// restoreQueued lets a job wait, or rest, as its row says.
+func (d *Dispatch) restoreQueued(now fleet.Time, o *OpenJob, j, old *job) {
+	switch known := old != nil && old.row.Attempt == j.row.Attempt; {
+	case known:
+		j.endCause, j.past = old.endCause, old.past
+	case j.row.Outcome == fleet.AttemptOrphaned && j.row.Cause != fleet.CauseDrained:
+		j.endCause = fleet.CauseNodeLost
+	case j.row.Outcome != fleet.AttemptOpen && !paused(j.row.Cause) && j.row.Cause != fleet.CausePoolExhausted:
+		j.endCause = j.row.Cause
+	}
+	j.ledger = o.ledgerOf(now, j)
+	if paused(j.row.Cause) {
+		d.rest(now, j)
+		return
+	}
+	d.enqueue(now, j, d.routeOf(j.spec), o.waitingSince(now, old))
+	d.limitWait(now, j)
+}
+
+// recallFailures lets the job avoid again what it avoids for good.
+func (d *Dispatch) recallFailures(o *OpenJob, j *job) {
+	for _, id := range o.Failed {
+		d.shun(j, d.nodes[id])
+	}
+	if j.row.State == fleet.JobQueued && j.row.Outcome == fleet.AttemptEnded && j.row.Cause != fleet.CauseDrained {
+		d.shun(j, d.nodes[j.row.Node])
 	}
 }
 
@@ -175,7 +203,7 @@ func (j *job) remember(old *job) {
 		j.stage = old.stage
 	}
 	j.boot, j.percent, j.graceMs, j.past = old.boot, old.percent, old.graceMs, old.past
-	j.draining, j.cancelSent = old.draining, old.cancelSent
+	j.draining, j.overrun, j.cancelSent = old.draining, old.overrun, old.cancelSent
 	if j.row.StartedAt == 0 {
 		j.row.StartedAt = old.row.StartedAt
 	}

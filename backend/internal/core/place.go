@@ -157,6 +157,8 @@ func (d *Dispatch) placeOrQueue(now fleet.Time, j *job, out *Effects) {
 		j.row.Cause = fleet.CausePoolExhausted
 	}
 	d.enqueue(now, j, r, now)
+	d.bank(now, j)
+	d.limitWait(now, j)
 	d.write(j, out)
 	d.noHope(now, j, r, out)
 }
@@ -202,7 +204,7 @@ func (d *Dispatch) supersede(j *job, out *Effects) {
 	j.past = append(j.past, pastAttempt{j.row.Attempt, j.row.Node})
 	out.Attempts = append(out.Attempts, AttemptRow{
 		Job: j.spec.ID, Attempt: j.row.Attempt, Node: j.row.Node, Pool: j.row.Pool, Fallback: j.row.Fallback,
-		Outcome: j.row.Outcome, Cause: j.row.Cause, Decision: j.placed,
+		Outcome: j.row.Outcome, Cause: j.endCause, Decision: j.placed,
 		AssignedAt: j.row.AssignedAt, StartedAt: j.row.StartedAt, EndedAt: j.ended,
 	})
 }
@@ -239,6 +241,7 @@ func (d *Dispatch) retry(now fleet.Time, j *job, out *Effects) bool {
 	}
 	if !sameReasons(j.row.Decision, &d.scratch) {
 		j.row.Decision = d.kept()
+		d.bank(now, j)
 		d.write(j, out)
 	}
 	return false

@@ -198,8 +198,12 @@ func (d *Dispatch) claim(now fleet.Time, n *node, j *job, r *Running, hello bool
 			return false
 		}
 		d.begun(now, j, r.Percent)
-		if r.Phase == PhaseAccepted && !j.startDue && !j.draining {
+		if r.Phase == PhaseAccepted && !j.startDue && !j.ending() {
 			d.sendStart(n, j, out)
+		}
+		if d.overran(now, j) {
+			d.stopOverrun(now, j, out)
+			return true
 		}
 	}
 	if hello && j.cancelSent {

@@ -59,11 +59,25 @@ func (s *modelStore) snapshot() *Snapshot {
 	slices.SortFunc(snap.Nodes, func(a, b fleet.NodeRecord) int { return cmp.Compare(a.ID, b.ID) })
 	for _, id := range s.order {
 		if j := s.jobs[id]; !j.row.State.Terminal() {
-			snap.Jobs = append(snap.Jobs, OpenJob{Spec: j.spec, Row: j.row, SubmittedAt: j.at})
+			snap.Jobs = append(snap.Jobs, OpenJob{Spec: j.spec, Row: j.row, SubmittedAt: j.at, Failed: s.failed(j)})
 		}
 	}
 	snap.Placements = s.grants.lasting()
 	return snap
+}
+
+// failed lists the nodes on which superseded attempts of the job have failed.
+func (s *modelStore) failed(j *modelJob) (nodes []string) {
+	if !j.spec.AvoidFailedNode {
+		return nil
+	}
+	for number := int32(1); number < j.row.Attempt; number++ {
+		a := s.attempts[Attempt{Job: j.spec.ID, Attempt: number}]
+		if a.Outcome == fleet.AttemptEnded && a.Cause != fleet.CauseDrained {
+			nodes = append(nodes, a.Node)
+		}
+	}
+	return nodes
 }
 
 // commit takes the batch and gives what it left out: jobs whole.
@@ -251,8 +265,8 @@ func (s *modelStore) update(u *JobUpdate) {
 }
 
 // counted is how many of a job's attempts should count: those that were or may
-// have been started, and that no drain ended. Of a job that was canceled as it
-// waited, or could not wait, the row does not say what had ended its last one.
+// have been started, and that no drain ended. Of a job that was canceled or expired as
+// it waited, or could not wait, the row does not say what had ended its last one.
 func (s *modelStore) counted(id ids.JobID) (least, most int32) {
 	counts := func(outcome fleet.AttemptOutcome, cause fleet.Cause) bool {
 		return (outcome == fleet.AttemptEnded || outcome == fleet.AttemptOrphaned) && cause != fleet.CauseDrained
@@ -267,7 +281,7 @@ func (s *modelStore) counted(id ids.JobID) (least, most int32) {
 	if counts(row.Outcome, row.Cause) {
 		most++
 	}
-	if row.State != fleet.JobCanceled && row.Cause != fleet.CausePoolExhausted {
+	if row.State != fleet.JobCanceled && row.State != fleet.JobExpired && row.Cause != fleet.CausePoolExhausted {
 		least = most
 	}
 	return least, most

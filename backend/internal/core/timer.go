@@ -16,6 +16,8 @@ const (
 	lookDue                    // alarms are looked at
 	holdDue                    // a hold may end, or a drain's deadline pass
 	ttlDue                     // a placement may expire
+	wakeDue                    // a paused job may be offered
+	expireDue                  // a job has waited longer than it may
 )
 
 // timer is one deadline. It is not taken back: when it is due, its owner looks
@@ -66,14 +68,13 @@ func (t *timers) pop() timer {
 	t.heap[last] = timer{}
 	t.heap = t.heap[:last]
 	if last > 0 {
-		t.sink(e)
+		t.sink(0, e)
 	}
 	return top
 }
 
-// sink puts e where it belongs, from the root down.
-func (t *timers) sink(e timer) {
-	i := 0
+// sink puts e where it belongs, from i down.
+func (t *timers) sink(i int, e timer) {
 	for {
 		least := -1
 		for child := 4*i + 1; child <= 4*i+4 && child < len(t.heap); child++ {
@@ -90,10 +91,16 @@ func (t *timers) sink(e timer) {
 	t.heap[i] = e
 }
 
-// delay moves every deadline by the same time; their order stays.
+// delay moves the deadlines that others have to meet by the same time. What was
+// promised of work's own time stays.
 func (t *timers) delay(by fleet.Time) {
 	for i := range t.heap {
-		t.heap[i].at += by
+		if kind := t.heap[i].kind; kind != wakeDue && kind != expireDue {
+			t.heap[i].at += by
+		}
+	}
+	for i := len(t.heap) / 4; i >= 0; i-- {
+		t.sink(i, t.heap[i])
 	}
 }
 

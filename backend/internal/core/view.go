@@ -172,7 +172,7 @@ func (n *node) running() []Running {
 // phase says how far a held attempt is, in the words of the channel.
 func (j *job) phase() Phase {
 	switch {
-	case j.row.State == fleet.JobCanceling || j.draining:
+	case j.row.State == fleet.JobCanceling || j.ending():
 		return PhaseStopping
 	case j.stage == stageStarted:
 		return PhaseRunning
@@ -227,7 +227,7 @@ func (p *PoolView) count(n *node) {
 
 // Totals sums up the fleet, for checks.
 func (d *Dispatch) Totals() Totals {
-	t := Totals{Jobs: len(d.jobs), Waiting: d.queue.Len(), Placements: len(d.placements)}
+	t := Totals{Jobs: len(d.jobs), Waiting: d.queue.Len() + d.paused, Placements: len(d.placements)}
 	for _, n := range d.order {
 		t.Held += len(n.jobs)
 		t.Reserved += n.slot.Reserved().Slots

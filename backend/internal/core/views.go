@@ -247,7 +247,7 @@ type UnresolvedPool struct {
 // Totals are sums over the whole fleet, for checks.
 type Totals struct {
 	Jobs     int   // open jobs
-	Waiting  int   // of them queued
+	Waiting  int   // of them queued, for a node or paused
 	Held     int   // of them with a reservation
 	Reserved int64 // slots
 	// Placements that last, or whose end is not committed.

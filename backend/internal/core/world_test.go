@@ -35,11 +35,12 @@ type world struct {
 	checks   int  // of alarms, so far
 	judged   map[Attempt]bool
 	grants   int // placements that were granted
+	resolves int // held jobs that a person has decided about
 }
 
 var testConfig = Config{
 	Heartbeat: 10_000, Suspect: 25_000, Lost: 90_000, OfferTimeout: 5_000,
-	CancelSlack: 30_000, DefaultGrace: 10_000, AvoidFor: 30_000,
+	CancelSlack: 30_000, DefaultGrace: 10_000, AvoidFor: 30_000, TransferTime: 20_000,
 }
 
 func newWorld(pick func(string, int) int, fail func(string, ...any)) *world {
@@ -221,9 +222,11 @@ func (w *world) agent(id string) *agent {
 	return nil
 }
 
-func (w *world) submit(spec *fleet.JobSpec, key string) {
+func (w *world) submit(spec *fleet.JobSpec, key string) { w.submitAt(spec, key, 0) }
+
+func (w *world) submitAt(spec *fleet.JobSpec, key string, notBefore fleet.Time) {
 	w.jobs = append(w.jobs, spec)
-	w.d.Submit(w.now, JobInsert{Spec: spec, IdempotencyKey: key}, w.pending)
+	w.d.Submit(w.now, JobInsert{Spec: spec, IdempotencyKey: key, NotBefore: notBefore}, w.pending)
 	w.after()
 }
 
@@ -236,6 +239,7 @@ func (w *world) spec(app string, slots int64) *fleet.JobSpec {
 	return &fleet.JobSpec{
 		ID: id, App: app, Role: "worker", Runner: "noop", Priority: fleet.DefaultPriority, MaxAttempts: 3,
 		Demands: fleet.Vector{Slots: slots}, OnNodeLost: fleet.OnLostRequeue, WhenExhausted: fleet.WhenExhaustedWait,
+		RetryBackoffMs: fleet.NoBackoff,
 	}
 }
 
@@ -266,7 +270,7 @@ func (w *world) check() {
 	for _, spec := range w.jobs {
 		if j := w.d.jobs[spec.ID]; j != nil {
 			w.checkJob(j)
-			if j.wait.Waiting() {
+			if j.row.State == fleet.JobQueued {
 				waiting++
 			}
 		}
@@ -289,7 +293,7 @@ func (w *world) checkHolds(n *node) {
 	drains, over := hold.Drains(n.rec.Holds, w.now)
 	for _, j := range n.jobs {
 		untaken := j.stage == stageUnsent || j.stage == stageSent
-		if j.row.State == fleet.JobOffered && (drains && untaken || over && !j.draining) {
+		if j.row.State == fleet.JobOffered && (drains && untaken || over && !j.ending()) {
 			w.fail("%s is drained (%+v) and keeps %s: stage %d", n.rec.ID, n.rec.Holds, j.spec.ID, j.stage)
 		}
 		if j.draining && (j.row.State != fleet.JobOffered || !j.cancelSent) {
@@ -299,8 +303,9 @@ func (w *world) checkHolds(n *node) {
 }
 
 func (w *world) checkJob(j *job) {
-	if (j.row.State == fleet.JobQueued) != j.wait.Waiting() {
-		w.fail("%s is %v but waiting is %v", j.spec.ID, j.row.State, j.wait.Waiting())
+	w.checkPause(j)
+	if (j.row.State == fleet.JobQueued) != (j.wait.Waiting() || j.paused) || j.paused && j.cohort != nil {
+		w.fail("%s is %v but waiting is %v, paused %v", j.spec.ID, j.row.State, j.wait.Waiting(), j.paused)
 	}
 	if (j.row.State == fleet.JobOffered || j.row.State == fleet.JobCanceling) != (j.held != nil) && w.d.nodes[j.row.Node] != nil {
 		w.fail("%s is %v and holds %v", j.spec.ID, j.row.State, j.held)
@@ -324,6 +329,28 @@ func (w *world) checkJob(j *job) {
 	}
 	if j.wait.Waiting() && want != nil {
 		w.fail("%s waits although %s could take it", j.spec.ID, want.rec.ID)
+	}
+}
+
+// checkPause: a pause has a cause and an end, and nothing waits longer than it may.
+func (w *world) checkPause(j *job) {
+	timed := j.row.Cause == fleet.CauseNotBefore || j.row.Cause == fleet.CauseBackoff
+	if queued := j.row.State == fleet.JobQueued; j.paused != (queued && (timed || j.row.Cause == fleet.CauseHeld)) {
+		w.fail("%s is %v (%s) and paused: %v", j.spec.ID, j.row.State, j.row.Cause, j.paused)
+	}
+	if (j.row.NotBefore != 0) != (j.paused && timed) || j.paused && timed && j.row.NotBefore <= w.now && w.d.resume == nil {
+		w.fail("%s is %v (%s) until %d", j.spec.ID, j.row.State, j.row.Cause, j.row.NotBefore)
+	}
+	if limit := fleet.Time(j.spec.QueueTimeoutMs); limit > 0 && j.wait.Waiting() && w.d.waitedForNodes(w.now, j) >= limit {
+		w.fail("%s waits longer than %d: %+v", j.spec.ID, limit, j.row.Waits)
+	}
+	if j.spec.AvoidFailedNode && j.row.State == fleet.JobOffered {
+		for _, past := range j.past {
+			a := w.store.attempts[Attempt{Job: j.spec.ID, Attempt: past.attempt}]
+			if a.Outcome == fleet.AttemptEnded && a.Cause != fleet.CauseDrained && past.node == j.row.Node {
+				w.fail("%s is on %s again, where attempt %d failed", j.spec.ID, past.node, past.attempt)
+			}
+		}
 	}
 }
 

@@ -16,13 +16,21 @@ func (l *Loop) Submit(ctx context.Context, jobs []core.JobInsert) ([]core.Submit
 	return ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, out *core.Effects, answer func([]core.Submitted, error)) {
 		s := &submission{loop: l, answers: make([]core.Submitted, len(jobs)), answer: answer}
 		for i := range jobs {
-			jobs[i].At = now
+			jobs[i].At, jobs[i].NotBefore = now, l.notBefore(jobs[i].Spec)
 			s.answers[i].ID = jobs[i].Spec.ID
 			d.Submit(now, jobs[i], out)
 		}
 		s.open = len(jobs)
 		l.onCommit(s.settle)
 	})
+}
+
+// notBefore is the moment before which the job must not run; 0: it may at once.
+func (l *Loop) notBefore(spec *fleet.JobSpec) fleet.Time {
+	if spec.NotBeforeMs == 0 {
+		return 0
+	}
+	return l.cfg.Clock.At(time.UnixMilli(spec.NotBeforeMs))
 }
 
 // submission waits for its jobs' commits. A job whose assignment the database
@@ -105,6 +113,33 @@ func (l *Loop) Cancel(ctx context.Context, id ids.JobID, actor string, graceMs i
 			return
 		}
 		l.afterJobCommit(func(err error) { answer(state, err) })
+	})
+}
+
+// CancelMany asks for the end of each of the jobs as Cancel does, and answers for
+// each, in their order, after one commit.
+func (l *Loop) CancelMany(ctx context.Context, jobs []ids.JobID, actor string, graceMs int64) ([]core.Canceled, error) {
+	return ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, out *core.Effects, answer func([]core.Canceled, error)) {
+		list := d.CancelMany(now, jobs, actor, graceMs, out)
+		l.afterJobCommit(func(err error) { answer(list, err) })
+	})
+}
+
+// Resolve decides, on a person's word, about a job that is held because its node
+// was lost, and returns its state after the commit. not_found: it is not open;
+// conflict: it is not held.
+func (l *Loop) Resolve(ctx context.Context, id ids.JobID, action fleet.ResolveAction, by core.Actor) (fleet.JobState, error) {
+	return ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, out *core.Effects, answer func(fleet.JobState, error)) {
+		state, held := d.Resolve(now, id, action, by, out)
+		if held {
+			l.afterJobCommit(func(err error) { answer(state, err) })
+			return
+		}
+		if view, open := d.LiveJobState(id); open {
+			answer(0, fleet.Errorf(fleet.CodeConflict, "the job is not held: it is "+view.State.String()))
+			return
+		}
+		answer(0, fleet.Errorf(fleet.CodeNotFound, "the job has ended"))
 	})
 }
 

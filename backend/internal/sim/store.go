@@ -162,7 +162,7 @@ func (s *store) snapshot() *core.Snapshot {
 }
 
 func (s *store) moments(r *core.JobRow, of func(Time) Time) {
-	r.AssignedAt, r.StartedAt, r.EndedAt = of(r.AssignedAt), of(r.StartedAt), of(r.EndedAt)
+	r.AssignedAt, r.StartedAt, r.EndedAt, r.NotBefore = of(r.AssignedAt), of(r.StartedAt), of(r.EndedAt), of(r.NotBefore)
 }
 
 func compare(a, b string) int {

@@ -12,6 +12,15 @@ const (
 	OnLostHold    NodeLostPolicy = "hold"
 )
 
+// ResolveAction is what a person decides about a held job.
+type ResolveAction string
+
+// Requeue gives it one more attempt.
+const (
+	ResolveRequeue ResolveAction = "requeue"
+	ResolveFail    ResolveAction = "fail"
+)
+
 // ExhaustedPolicy is what happens to a job that no node can take.
 type ExhaustedPolicy string
 
@@ -61,7 +70,8 @@ type JobSpec struct {
 	Labels        []Label         `json:"labels,omitempty"`
 	// Pool makes it a canary job: it runs in this named pool and nowhere else.
 	Pool string `json:"pool,omitempty"`
-	// QueueTimeoutMs is the longest that it may wait in all; 0: as long as it takes.
+	// QueueTimeoutMs is the longest that it may wait for a node in all, pauses and the
+	// wait for a person aside; 0: as long as it takes.
 	QueueTimeoutMs int64 `json:"queueTimeoutMs,omitempty"`
 	// NotBeforeMs is the wall time, in Unix milliseconds, before which it must not
 	// run, as it was asked for; JobRow.NotBefore is what decides.

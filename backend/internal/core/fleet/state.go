@@ -50,7 +50,7 @@ func ParseJobState(name string) (JobState, bool) {
 // jobMoves is the job's state machine: which state may follow which.
 var jobMoves = map[JobState][]JobState{
 	JobQueued:    {JobOffered, JobRunning, JobCanceling, JobCanceled, JobFailed, JobExpired, JobDead},
-	JobOffered:   {JobQueued, JobOffered, JobRunning, JobCanceling, JobCanceled, JobSucceeded, JobFailed, JobTimedOut, JobDead},
+	JobOffered:   {JobQueued, JobOffered, JobRunning, JobCanceling, JobCanceled, JobSucceeded, JobFailed, JobTimedOut, JobExpired, JobDead},
 	JobRunning:   {JobQueued, JobOffered, JobCanceling, JobSucceeded, JobFailed, JobTimedOut, JobDead},
 	JobCanceling: {JobCanceled},
 }
@@ -58,7 +58,8 @@ var jobMoves = map[JobState][]JobState{
 // MayBecome reports whether the job's state machine allows the step.
 // A queued job becomes running when its lost node returns before another
 // attempt was assigned, and takes a result in the same way through running. An
-// offered job is canceled at once while its offer has not gone out.
+// offered job is canceled at once while its offer has not gone out, and expires
+// when its offer comes back and it has waited for as long as it may.
 func (s JobState) MayBecome(next JobState) bool {
 	for _, n := range jobMoves[s] {
 		if n == next {
