@@ -7,12 +7,14 @@ import (
 )
 
 // reborn lets another process of the server begin, so much later, from what the
-// database has.
-func (w *world) reborn(later fleet.Time) {
+// database has. Its clock begins anew: it gives by how much its times are less.
+func (w *world) reborn(later fleet.Time) (less fleet.Time) {
 	for w.inFlight != nil || w.pending.Durable() {
 		w.commit()
 	}
-	w.now += later
+	less = w.now + later - 1
+	w.now = 1
+	w.store.shift(less)
 	w.pending, w.d = &Effects{}, New(testConfig)
 	for _, a := range w.agents {
 		a.open, a.ready, a.mail = false, false, nil
@@ -20,6 +22,31 @@ func (w *world) reborn(later fleet.Time) {
 	w.store.epoch++
 	w.d.Load(w.now, w.store.snapshot())
 	w.after()
+	return less
+}
+
+// shift gives the rows as a process reads them whose clock began so much later.
+func (s *modelStore) shift(by fleet.Time) {
+	move := func(moments ...*fleet.Time) {
+		for _, t := range moments {
+			if *t != 0 {
+				*t -= by
+			}
+		}
+	}
+	for _, id := range s.order {
+		j := s.jobs[id]
+		move(&j.at, &j.row.AssignedAt, &j.row.StartedAt, &j.row.EndedAt, &j.row.NotBefore)
+		if j.row.Decision != nil {
+			dec := *j.row.Decision
+			move(&dec.At)
+			j.row.Decision = &dec
+		}
+	}
+	for id, a := range s.alarms.rows {
+		move(&a.RaisedAt, &a.LastAt, &a.ResolvedAt)
+		s.alarms.rows[id] = a
+	}
 }
 
 // failOnce hands in that the agent could not start its newest attempt.
@@ -74,14 +101,14 @@ func TestCase_C3_PausesOutliveARestart(t *testing.T) {
 		w.commit()
 		w.wantRow(failed.ID, fleet.JobQueued, fleet.CauseBackoff, 1, 1, "n1")
 		w.wantRow(later.ID, fleet.JobQueued, fleet.CauseNotBefore, 0, 0, "")
-		w.reborn(away)
+		less := w.reborn(away)
 		w.join(a)
 		for _, c := range []struct {
 			spec    *fleet.JobSpec
 			at      fleet.Time
 			attempt int32
 			counted int32
-		}{{failed, began + 20_000, 2, 1}, {later, began + 50_000, 1, 0}} {
+		}{{failed, began + 20_000 - less, 2, 1}, {later, began + 50_000 - less, 1, 0}} {
 			if w.now < c.at {
 				w.beat(c.at - 1 - w.now)
 				if v, _ := w.d.LiveJob(w.now, c.spec.ID); v.State != fleet.JobQueued || v.NotBefore != c.at {

@@ -166,6 +166,9 @@ func (d *Dispatch) restoreQueued(now fleet.Time, o *OpenJob, j, old *job) {
 	}
 	j.ledger = o.ledgerOf(now, j)
 	if paused(j.row.Cause) {
+		if j.row.Cause != fleet.CauseHeld { // it may have ended before this process began
+			j.row.NotBefore = max(1, j.row.NotBefore)
+		}
 		d.rest(now, j)
 		return
 	}
