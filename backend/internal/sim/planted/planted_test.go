@@ -47,8 +47,8 @@ var bugs = []bug{
 	},
 	{
 		"an attempt that has ended keeps its reservation", "job.go",
-		"j.draining, j.cancelSent = false, false\n\td.release(j)",
-		"j.draining, j.cancelSent = false, false", []string{"W2", "W3"},
+		"j.draining, j.overrun, j.cancelSent = false, false, false\n\td.release(j)",
+		"j.draining, j.overrun, j.cancelSent = false, false, false", []string{"W2", "W3"},
 	},
 	{
 		"an offer goes out before its commit", "place.go",
