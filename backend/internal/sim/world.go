@@ -72,7 +72,7 @@ func coreTimes(heartbeat Time) core.Config {
 const fullCheckEvery = 4096
 
 func (w *World) fullCheckDue() bool {
-	return w.events%uint64(max(fullCheckEvery, 40*len(w.nodes))) == 0
+	return w.events%uint64(max(fullCheckEvery, 100*len(w.nodes))) == 0
 }
 
 // newWorld builds the scenario's world; the lines of the script in drop are left

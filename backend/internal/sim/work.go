@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"slices"
+
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/shared/nodecore"
+)
+
+// run is one attempt's processes.
+type run struct {
+	ref     nodecore.Ref
+	key     int64
+	began   Time
+	until   Time
+	stopped bool
+	result  *fleet.Result
+}
+
+// handIn is a result on its way to the server; on the disk once it is stored.
+type handIn struct {
+	ref    nodecore.Ref
+	key    int64
+	result *fleet.Result
+	stored bool
+}
+
+// start lets an attempt run: so long as its job says, with the end that it says.
+func (n *node) start(ref nodecore.Ref) {
+	n.w.judgeStart(n, ref)
+	j := n.w.jobs[number(ref.Job)]
+	length, result := j.outcomeOn(n, ref.Attempt)
+	n.w.heap.seq++
+	r := run{ref: ref, key: int64(n.w.heap.seq), began: n.w.now, until: Never, result: result}
+	if n.spoils != "hang" {
+		r.until = n.w.now + length
+		n.w.heap.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
+	}
+	n.runs = append(n.runs, r)
+}
+
+// recover lets work end as its job says again, also what hangs.
+func (n *node) recover() {
+	n.spoils = ""
+	for i := range n.runs {
+		if r := &n.runs[i]; r.until == Never {
+			r.until = n.w.now + n.w.jobs[number(r.ref.Job)].length
+			n.w.heap.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
+		}
+	}
+}
+
+// stopTakes is what a process needs to end when it is asked to.
+const stopTakes = Time(20)
+
+func (n *node) stop(s nodecore.Stop) {
+	for i := range n.runs {
+		if r := &n.runs[i]; r.ref == s.Ref && n.w.now+stopTakes < r.until {
+			r.stopped, r.until = true, n.w.now+stopTakes
+			n.w.heap.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
+		}
+	}
+}
+
+// finish ends an attempt's processes, by themselves or because they were stopped.
+func (n *node) finish(key int64) {
+	at := slices.IndexFunc(n.runs, func(r run) bool { return r.key == key && r.until <= n.w.now })
+	if at < 0 || !n.alive {
+		return
+	}
+	r := n.runs[at]
+	n.runs = slices.Delete(n.runs, at, at+1)
+	r.result.RunMs = int64(n.w.now - r.began)
+	n.w.counts.ranMs += r.result.RunMs
+	n.spool = append(n.spool, handIn{ref: r.ref, result: r.result})
+	n.core.Finished(nodecore.Time(n.w.now), r.ref, r.stopped, &n.out)
+	n.act()
+}
+
+// keep writes a result to the disk, as what it is to say.
+func (n *node) keep(r nodecore.Report) {
+	at := slices.IndexFunc(n.spool, func(h handIn) bool { return h.ref == r.Ref })
+	if at < 0 { // never started: it has no result of its own
+		at = len(n.spool)
+		n.spool = append(n.spool, handIn{ref: r.Ref, result: n.resultOf(r.Ref.Attempt, &fleet.Result{Status: fleet.ResultCanceled}, r.Ref)})
+	}
+	h := &n.spool[at]
+	switch r.As {
+	case nodecore.ReportCanceled:
+		h.result = n.resultOf(r.Ref.Attempt, &fleet.Result{Status: fleet.ResultCanceled}, r.Ref)
+	case nodecore.ReportShutdown:
+		h.result = n.resultOf(r.Ref.Attempt, &fleet.Result{Status: fleet.ResultFailed, Cause: fleet.CauseNodeShuttingDown}, r.Ref)
+	}
+	n.w.heap.seq++
+	h.key = int64(n.w.heap.seq)
+	n.w.heap.push(event{at: n.w.now + n.chance.between(1, 5), kind: evStored, node: int32(n.index), n: h.key})
+}
+
+func (n *node) stored(key int64) {
+	at := slices.IndexFunc(n.spool, func(h handIn) bool { return h.key == key })
+	if at < 0 || !n.alive {
+		return
+	}
+	if n.full {
+		n.core.StoreFailed(nodecore.Time(n.w.now), n.spool[at].ref, &n.out)
+	} else {
+		n.spool[at].stored = true
+		n.core.Stored(nodecore.Time(n.w.now), n.spool[at].ref, &n.out)
+	}
+	n.act()
+}
+
+// forget drops what is left of an attempt that nobody wants to hear of.
+func (n *node) forget(ref nodecore.Ref) {
+	n.runs = slices.DeleteFunc(n.runs, func(r run) bool { return r.ref == ref })
+	n.spool = slices.DeleteFunc(n.spool, func(h handIn) bool { return h.ref == ref && !h.stored })
+}
