@@ -47,6 +47,16 @@ type Actor struct {
 	Subject   string // u:<id>, node:<id>, local (the server's own machine)
 	Address   string // of the client
 	RequestID string
+	Claim     Claim // of a POST that came with an Idempotency-Key
+}
+
+// Claim is the right of one request to carry out what came with a key; the zero
+// Claim is none. An Actor's says in the transaction of the first thing that is done
+// with it that it was: nobody takes the claim over from then on.
+type Claim struct {
+	User   int64
+	Key    string
+	Number int64
 }
 
 // User is an account. Id 0 is nobody.
@@ -231,8 +241,10 @@ type Idempotent struct {
 	Job           ids.JobID
 	Placement     ids.JobID
 	RequestDigest [32]byte
-	Acted         bool    // what it did is committed
-	Answer        *Answer // nil: not given yet, or lost with the server that was about to
+	// Of something else, not Acted and without an Answer it is under way; Acted
+	// without one it is nearly done, or was when its server was stopped.
+	Acted  bool
+	Answer *Answer
 }
 
 // Answer is what a POST was answered with, without secrets.

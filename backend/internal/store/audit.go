@@ -35,6 +35,9 @@ func audit(ctx context.Context, tx bun.IDB, actor record.Actor, c change) error 
 	if err != nil {
 		return err
 	}
+	if err := markActed(ctx, tx, actor.Claim); err != nil {
+		return err
+	}
 	_, err = tx.NewRaw("SELECT audit_append(?, ?, ?, ?, ?, ?::json, ?::json, ?)", storable(actor.Subject), storable(actor.Address),
 		storable(actor.RequestID), c.action, storable(c.object), before, after, storable(c.reason)).Exec(ctx)
 	if err != nil {
