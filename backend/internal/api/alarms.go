@@ -102,7 +102,7 @@ func (a *API) tellAlarm(c *call, reason string, tell func(ctx context.Context, i
 	if err != nil {
 		return err
 	}
-	err = tell(c.ctx(), row.ID, core.Actor(c.actor()))
+	err = tell(c.ctx(), row.ID, c.by())
 	if isNotFound(err) {
 		return fleet.Errorf(fleet.CodeConflict, "the alarm has resolved itself")
 	}

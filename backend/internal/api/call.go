@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/rest"
 	"rockpool/shared/ids"
@@ -30,6 +31,12 @@ func requestID(c echo.Context) string { return c.Response().Header().Get(rest.He
 // actor is who does this, for the audit entry.
 func (c *call) actor() record.Actor {
 	return record.Actor{Subject: c.who.Subject(), Address: peer(c).String(), RequestID: requestID(c.Context)}
+}
+
+// by is the same for what the deciding code does.
+func (c *call) by() core.Actor {
+	a := c.actor()
+	return core.Actor{Subject: a.Subject, Address: a.Address, RequestID: a.RequestID}
 }
 
 // rows is the filter of rights for what stands in a pool.

@@ -250,7 +250,7 @@ func (a *API) releaseNode(c *call, in *rest.UncordonRequest) error {
 	if err != nil {
 		return err
 	}
-	err = a.dispatch.LiftHold(c.ctx(), row.ID, kind, fleet.OwnerAuto, core.Actor(c.actor()), in.Reason)
+	err = a.dispatch.LiftHold(c.ctx(), row.ID, kind, fleet.OwnerAuto, c.by(), in.Reason)
 	if isNotFound(err) {
 		return fleet.Errorf(fleet.CodeConflict, "no hold of kind "+in.Kind+" stands on "+row.ID)
 	}

@@ -35,7 +35,7 @@ func (w *world) lasting(id int64) (*fleet.Alarm, error) {
 }
 
 func (w *world) AckAlarm(_ context.Context, id int64, by core.Actor, name string) error {
-	w.actors = append(w.actors, record.Actor(by))
+	w.actors = append(w.actors, record.Actor{Subject: by.Subject, Address: by.Address, RequestID: by.RequestID})
 	a, err := w.lasting(id)
 	if err == nil {
 		a.AckedBy, a.AckedAt = name, 5
@@ -44,7 +44,7 @@ func (w *world) AckAlarm(_ context.Context, id int64, by core.Actor, name string
 }
 
 func (w *world) SilenceAlarm(_ context.Context, id int64, until time.Time, by core.Actor, name, _ string) error {
-	w.actors = append(w.actors, record.Actor(by))
+	w.actors = append(w.actors, record.Actor{Subject: by.Subject, Address: by.Address, RequestID: by.RequestID})
 	a, err := w.lasting(id)
 	if err == nil {
 		a.SilencedBy, a.SilencedUntil = name, fleet.Time(until.Sub(worldNow).Milliseconds())
@@ -53,7 +53,7 @@ func (w *world) SilenceAlarm(_ context.Context, id int64, until time.Time, by co
 }
 
 func (w *world) LiftHold(_ context.Context, node string, kind fleet.HoldKind, owner fleet.HoldOwner, by core.Actor, _ string) error {
-	w.actors = append(w.actors, record.Actor(by))
+	w.actors = append(w.actors, record.Actor{Subject: by.Subject, Address: by.Address, RequestID: by.RequestID})
 	n := w.nodes[node]
 	if n == nil || len(n.Holds) != 1 || n.Holds[0].Kind != kind || n.Holds[0].Owner != owner {
 		return none("hold")
