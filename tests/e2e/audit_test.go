@@ -94,10 +94,10 @@ func TestInv_I14_EveryAdministrativeCallLeavesOneEntry(t *testing.T) {
 		}
 	}
 
-	ran := s.Run(t, s.AdminToken, "admin", "audit-verify", "-o", "json")
+	ran := s.Run(t, s.AdminToken, "audit", "verify", "-o", "json")
 	var verified backendtest.AuditVerified
 	if err := json.Unmarshal([]byte(ran.Out), &verified); ran.Code != 0 || err != nil || !verified.OK || verified.BadSeq != nil {
-		t.Errorf("audit-verify ended %d: %s%s", ran.Code, ran.Out, ran.Err)
+		t.Errorf("audit verify ended %d: %s%s", ran.Code, ran.Out, ran.Err)
 	}
 }
 

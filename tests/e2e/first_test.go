@@ -197,7 +197,7 @@ func tamperedAudit(t *testing.T, s *rig.Server) {
 // verify runs the command and wants this entry named; 0: the chain is whole.
 func verify(t *testing.T, s *rig.Server, bad int64) {
 	t.Helper()
-	ran := s.Run(t, s.AdminToken, "admin", "audit-verify", "-o", "json")
+	ran := s.Run(t, s.AdminToken, "audit", "verify", "-o", "json")
 	var verified backendtest.AuditVerified
 	if err := json.Unmarshal([]byte(ran.Out), &verified); err != nil {
 		t.Fatalf("ended %d: %s%s", ran.Code, ran.Out, ran.Err)

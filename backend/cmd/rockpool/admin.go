@@ -15,10 +15,8 @@ import (
 )
 
 type adminCommand struct {
-	Ready       adminReady       `cmd:"" help:"Say whether the server takes work; exits 1 when it does not."`
-	Setup       adminSetup       `cmd:"" help:"Exchange the one-time setup token for the first superadmin and its API token, and keep that in the credentials."`
-	Audit       adminAudit       `cmd:"" help:"List audit entries."`
-	AuditVerify adminAuditVerify `cmd:"" help:"Check the whole chain of audit entries; exits 1 and names the first bad one."`
+	Ready adminReady `cmd:"" help:"Say whether the server takes work; exits 1 when it does not."`
+	Setup adminSetup `cmd:"" help:"Exchange the one-time setup token for the first superadmin and its API token, and keep that in the credentials."`
 }
 
 type adminReady struct{}
@@ -115,36 +113,4 @@ func showSetup(d *desk, server *client.Client, done rest.SetupDone, path string)
 	g.fact("server", server.Server())
 	g.fact("token in", path)
 	return d.show(done, g)
-}
-
-type adminAudit struct{ paging }
-
-// Run lists audit entries.
-func (c *adminAudit) Run(ctx context.Context, d *desk, server *client.Client) error {
-	head := columns("SEQ", "AT", "ACTOR", "ADDRESS", "ACTION", "OBJECT", "BEFORE", "AFTER", "REASON")
-	return showList(ctx, d, c.paging, server.Audit, head, func(g *grid, e rest.AuditEntry) {
-		g.row(e.Seq, e.At, e.Actor, e.Address, e.Action, e.Object, string(e.Before), string(e.After), e.Reason)
-	})
-}
-
-type adminAuditVerify struct{}
-
-// Run lets the server check its chain.
-func (c *adminAuditVerify) Run(ctx context.Context, d *desk, server *client.Client) error {
-	verified, err := server.VerifyAudit(ctx)
-	if err != nil {
-		return err
-	}
-	var g grid
-	g.fact("ok", verified.OK)
-	g.fact("entries", verified.Seq)
-	g.fact("head", verified.Sum)
-	g.fact("first bad", verified.BadSeq)
-	if err := d.show(verified, g); err != nil || verified.OK {
-		return err
-	}
-	if verified.BadSeq == nil {
-		return errors.New("the chain of audit entries is broken")
-	}
-	return fmt.Errorf("the chain of audit entries is broken at %d", *verified.BadSeq)
 }

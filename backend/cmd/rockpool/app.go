@@ -2,15 +2,17 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"rockpool/backend/internal/client"
 	"rockpool/backend/internal/rest"
 )
 
 type appCommand struct {
-	Create appCreate `cmd:"" help:"Create an app."`
-	List   appList   `cmd:"" help:"List apps."`
-	Get    appGet    `cmd:"" help:"Show an app."`
+	Create     appCreate     `cmd:"" help:"Create an app."`
+	List       appList       `cmd:"" help:"List apps."`
+	Get        appGet        `cmd:"" help:"Show an app."`
+	Candidates appCandidates `cmd:"" help:"Say where an app's work would go now, and why; it leaves no trace."`
 }
 
 type appCreate struct {
@@ -47,6 +49,26 @@ func (c *appGet) Run(ctx context.Context, d *desk, server *client.Client) error 
 		return err
 	}
 	return showApp(d, app)
+}
+
+type appCandidates struct {
+	ID      string `arg:"" help:"App."`
+	Role    string `placeholder:"ROLE" help:"Role of the node."`
+	Runner  string `placeholder:"RUNNER" help:"What runs the work (default: whichever)."`
+	Slots   int64  `placeholder:"N" help:"Slots that it reserves."`
+	Backend string `placeholder:"NAME" help:"Backend that its node must have."`
+	Region  string `placeholder:"NAME" help:"Region that its node must be in."`
+}
+
+// Run prints the root cause, the decision in words, and every reason of every node.
+func (c *appCandidates) Run(ctx context.Context, d *desk, server *client.Client) error {
+	found, err := server.Candidates(ctx, c.ID, client.Preview{
+		Role: c.Role, Runner: c.Runner, Backend: c.Backend, Region: c.Region, Slots: c.Slots,
+	})
+	if err != nil {
+		return err
+	}
+	return showInWords(d, found, strings.TrimPrefix(found.Hint+"\n"+found.Decision.Text, "\n"), reasonsNow(found.Pools))
 }
 
 func showApp(d *desk, a rest.App) error {

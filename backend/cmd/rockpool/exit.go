@@ -30,7 +30,7 @@ const exitCodesInFull = `| code | |
 | 1 | error: one line on standard error says which, with the problem's code and the request's id |
 | 2 | not placed: no node of the job's pools could take it, and it waits (pool_exhausted) or ended so |
 | 3 | job failed: it ended in another state than succeeded |
-| 4 | wait timed out: the job goes on |
+| 4 | wait timed out: the job, or the drain, goes on |
 | 64 | usage: the command line is wrong, and nothing was asked |
 `
 

@@ -22,7 +22,7 @@ func (c *jobExplain) Run(ctx context.Context, d *desk, server *client.Client) er
 		if err != nil {
 			return err
 		}
-		return showInWords(d, explanation, explanation.Text, reasonsNow(explanation))
+		return showInWords(d, explanation, explanation.Text, reasonsNow(explanation.Pools))
 	}
 	decision, err := server.Decision(ctx, c.ID)
 	if err != nil {
@@ -56,9 +56,9 @@ func reasonsThen(decision rest.Decision) grid {
 }
 
 // reasonsNow is a row per pool and reason; a node counts under each of its own.
-func reasonsNow(explanation rest.Explanation) grid {
+func reasonsNow(pools []rest.PoolExplanation) grid {
 	g := columns("POOL", "NODES", "REASON", "WHICH")
-	for _, p := range explanation.Pools {
+	for _, p := range pools {
 		g.row(p.Pool, p.Candidates, "candidate", p.CandidateNodes)
 		for _, r := range p.Reasons {
 			g.row(p.Pool, r.Nodes, r.Reason, r.NodeIDs)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"rockpool/backend/internal/client"
 	"rockpool/backend/internal/rest"
@@ -13,9 +14,13 @@ import (
 type nodeCommand struct {
 	List     nodeList     `cmd:"" help:"List nodes."`
 	Get      nodeGet      `cmd:"" help:"Show a node."`
-	Move     nodeMove     `cmd:"" help:"Move a node to another pool."`
+	Create   nodeCreate   `cmd:"" help:"Make a node's record; its secret is shown once."`
+	Move     nodeMove     `cmd:"" help:"Move a node to another pool; the very next decision uses it."`
+	Impact   nodeImpact   `cmd:"" help:"Say what a move, cordon or drain of several nodes together would do; nothing is done."`
 	Cordon   nodeCordon   `cmd:"" help:"Keep new work from a node; what runs there goes on."`
-	Uncordon nodeUncordon `cmd:"" help:"Lift the operator's cordon."`
+	Drain    nodeDrain    `cmd:"" help:"Keep new work from a node, and at the deadline take away what still runs there."`
+	Uncordon nodeUncordon `cmd:"" help:"Lift the operator's cordon and drain, or another hold."`
+	Leave    nodeLeave    `cmd:"" help:"Take a node out of the fleet; it comes back only by registering."`
 	Revoke   nodeRevoke   `cmd:"" help:"Take a node's secret away: it has left."`
 }
 
@@ -49,18 +54,45 @@ func (c *nodeGet) Run(ctx context.Context, d *desk, server *client.Client) error
 	return showNode(d, node)
 }
 
+type nodeCreate struct {
+	ID       string `arg:"" help:"Node's id."`
+	Role     string `default:"worker" placeholder:"ROLE" help:"Its role."`
+	Owner    string `placeholder:"USER" help:"Id of the user that owns it (default: nobody, and it starts in pool default)."`
+	MaxSlots int64  `placeholder:"N" help:"Slots that it may bring at most (default: what it says)."`
+}
+
+// Run makes the node's record.
+func (c *nodeCreate) Run(ctx context.Context, d *desk, server *client.Client) error {
+	node, err := server.CreateNode(ctx, rest.NodeRequest{ID: c.ID, Owner: c.Owner, Role: c.Role, MaxSlots: c.MaxSlots})
+	if err != nil {
+		return err
+	}
+	g := nodeFacts(node.Node)
+	g.fact("secret", node.Secret)
+	return d.show(node, g)
+}
+
 type nodeMove struct {
 	ID      string `arg:"" help:"Node."`
 	Pool    string `required:"" placeholder:"POOL" help:"Pool to move it to."`
 	Reason  string `placeholder:"TEXT" help:"Why, for the audit entry."`
 	Version int64  `placeholder:"N" help:"Move only if the node's version is still N (default: whatever it is)."`
+	DryRun  bool   `help:"Say what it would do, and do nothing."`
 }
 
-// Run moves the node.
+// Run moves the node, or says what its move would do.
 func (c *nodeMove) Run(ctx context.Context, d *desk, server *client.Client) error {
-	moved, err := server.MoveNode(ctx, c.ID, rest.MoveRequest{Pool: c.Pool, Reason: c.Reason}, c.Version)
+	move := server.MoveNode
+	if c.DryRun {
+		move = server.TryMove
+	}
+	moved, err := move(ctx, c.ID, rest.MoveRequest{Pool: c.Pool, Reason: c.Reason}, c.Version)
 	if err != nil {
 		return err
+	}
+	if c.DryRun {
+		words := fmt.Sprintf("%s would go from %s to %s; attempts that stay there: %d", moved.Node, moved.From, moved.To, moved.Running)
+		return showImpact(d, moved, words, moved.Impact)
 	}
 	var g grid
 	g.fact("node", moved.Node)
@@ -72,29 +104,29 @@ func (c *nodeMove) Run(ctx context.Context, d *desk, server *client.Client) erro
 	return d.show(moved, g)
 }
 
-// holdFlags are those of a change of a node's holds.
-type holdFlags struct {
-	ID      string `arg:"" help:"Node."`
-	Reason  string `placeholder:"TEXT" help:"Why, for the audit entry."`
-	Version int64  `placeholder:"N" help:"Only if the node's version is still N (default: whatever it is)."`
+type nodeImpact struct {
+	IDs    []string `arg:"" name:"id" help:"Nodes."`
+	Action string   `required:"" enum:"move,cordon,drain" placeholder:"move|cordon|drain" help:"What would be done to them."`
+	Pool   string   `placeholder:"POOL" help:"Of a move: where to."`
 }
 
-type nodeCordon struct{ holdFlags }
-
-// Run cordons the node.
-func (c *nodeCordon) Run(ctx context.Context, d *desk, server *client.Client) error {
-	node, err := server.CordonNode(ctx, c.ID, c.Reason, c.Version)
+// Run says what the action would do to the nodes together.
+func (c *nodeImpact) Run(ctx context.Context, d *desk, server *client.Client) error {
+	impact, err := server.Impact(ctx, rest.ImpactRequest{Action: c.Action, Nodes: c.IDs, Pool: c.Pool})
 	if err != nil {
 		return err
 	}
-	return showNode(d, node)
+	return showImpact(d, impact, fmt.Sprintf("%s of %s", c.Action, strings.Join(c.IDs, ", ")), &impact)
 }
 
-type nodeUncordon struct{ holdFlags }
+type nodeLeave struct {
+	ID     string `arg:"" help:"Node."`
+	Reason string `placeholder:"TEXT" help:"Why, for the audit entry."`
+}
 
-// Run lifts the cordon.
-func (c *nodeUncordon) Run(ctx context.Context, d *desk, server *client.Client) error {
-	node, err := server.UncordonNode(ctx, c.ID, c.Reason, c.Version)
+// Run takes the node out of the fleet.
+func (c *nodeLeave) Run(ctx context.Context, d *desk, server *client.Client) error {
+	node, err := server.LeaveNode(ctx, c.ID, c.Reason)
 	if err != nil {
 		return err
 	}
@@ -116,7 +148,9 @@ func (c *nodeRevoke) Run(ctx context.Context, d *desk, server *client.Client) er
 }
 
 // showNode prints one node.
-func showNode(d *desk, n rest.Node) error {
+func showNode(d *desk, n rest.Node) error { return d.show(n, nodeFacts(n)) }
+
+func nodeFacts(n rest.Node) grid {
 	var g grid
 	g.fact("id", n.ID)
 	g.fact("owner", n.Owner)
@@ -126,7 +160,7 @@ func showNode(d *desk, n rest.Node) error {
 	g.fact("lease", leaseOf(n))
 	g.fact("health", n.HealthReasons)
 	for _, h := range n.Holds {
-		g.fact("hold", joinDetail(h.Kind+" by "+h.Owner, h.Reason))
+		g.fact("hold", holdText(h))
 	}
 	g.fact("slots", slotsOf(n))
 	for _, name := range slices.Sorted(maps.Keys(n.Capacity.MemoryMib)) {
@@ -148,7 +182,19 @@ func showNode(d *desk, n rest.Node) error {
 	g.fact("created", n.CreatedAt)
 	g.fact("last seen", n.LastSeenAt)
 	g.fact("version", n.Version)
-	return d.show(n, g)
+	return g
+}
+
+// holdText is a hold with who put it there, why, and when it ends.
+func holdText(h rest.Hold) string {
+	text := h.Kind + " by " + h.Owner
+	if h.Until != nil {
+		text += " until " + moment(h.Until)
+	}
+	if h.Deadline != nil {
+		text += ", deadline " + moment(h.Deadline)
+	}
+	return joinDetail(text, h.Reason)
 }
 
 func leaseOf(n rest.Node) string {

@@ -43,10 +43,26 @@ func TestAttack_A46_NoEscapeOfTheServerReachesTheTerminal(t *testing.T) {
 		"GET /v1/admin/audit":      say(`{"items": [{"actor": $, "object": $, "reason": $, "before": {"x": $}}], "nextPageToken": ""}`),
 		"GET /v1/admin/users":      say(`{"items": [{"id": $, "name": $, "roles": [$]}], "nextPageToken": ""}`),
 		"GET /v1/apps/a1":          problem(409, hostile, hostile),
+		"GET /v1/pools/p1":         say(`{"id": $, "name": $, "resolvers": [{"app": $, "role": $, "rule": $}], "sharing": {"text": $}}`),
+		"PUT /v1/admin/nodes/n1/pool": say(`{"node": $, "from": $, "to": $, "impact": {"pools": [{"pool": $}],
+			"apps": [{"app": $, "role": $, "before": 1}], "running": [{"job": $, "phase": $}]}}`),
+		"POST /v1/admin/nodes/n1/drain":      say(`{"node": {"id": $}, "running": [{"job": $, "phase": $}]}`),
+		"GET /v1/admin/app-pool-bindings":    say(`{"items": [{"app": $, "resolutions": [{"role": $, "rule": $, "pools": [$]}]}], "nextPageToken": $}`),
+		"GET /v1/admin/app-pool-bindings/a1": say(`{"app": $, "bindings": [{"role": $, "pools": [$]}], "resolutions": [{"role": $, "text": $}]}`),
+		"GET /v1/apps/a1/candidates":         say(`{"hint": $, "decision": {"text": $}, "pools": [{"pool": $, "reasons": [{"reason": $, "nodeIds": [$]}]}]}`),
+		"GET /v1/admin/alarms":               say(`{"items": [{"id": $, "kind": $, "pool": $, "acknowledgedBy": $}], "nextPageToken": ""}`),
+		"GET /v1/admin/alarms/7":             say(`{"id": $, "detail": $, "waiting": [$]}`),
+		"GET /v1/admin/audit/isolation":      say(`{"found": 1, "crossings": [{"job": $, "node": $, "pool": $, "detail": $}]}`),
+		"GET /v1/usage":                      say(`{"items": [{"day": $, "app": $, "pool": $}], "nextPageToken": ""}`),
+		"GET /v1/admin/alignment":            say(`{"apps": [{"app": $, "text": $}], "pools": [{"pool": $}]}`),
+		"GET /v1/admin/roles":                say(`{"items": [{"name": $}], "nextPageToken": ""}`),
 	})
 	for _, args := range [][]string{
 		{"node", "list"}, {"node", "get", "n1"}, {"job", "get", "j1"}, {"job", "list"}, {"job", "wait", "j1", "--timeout", "1ms"},
-		{"job", "explain", "j1"}, {"job", "explain", "j1", "--now"}, {"job", "logs", "j1"}, {"admin", "audit"}, {"user", "list"}, {"app", "get", "a1"},
+		{"job", "explain", "j1"}, {"job", "explain", "j1", "--now"}, {"job", "logs", "j1"}, {"audit", "list"}, {"user", "list"}, {"app", "get", "a1"},
+		{"pool", "get", "p1"}, {"node", "move", "n1", "--pool", "p", "--dry-run"}, {"node", "drain", "n1"}, {"binding", "list"},
+		{"node", "drain", "n1", "--wait", "--every", "1ms", "--timeout", "1ms"}, {"binding", "get", "a1"}, {"app", "candidates", "a1"},
+		{"alarm", "list"}, {"alarm", "get", "7"}, {"audit", "isolation"}, {"usage"}, {"alignment"}, {"role", "list"},
 	} {
 		for _, format := range []string{"table", "json"} {
 			got := rockpool(t, append(args, "-o", format)...)

@@ -29,6 +29,7 @@ type jobSubmit struct {
 	Input         map[string]string `mapsep:"none" placeholder:"NAME=FILE" help:"Input: a file, which is uploaded first, or a digest (sha256:…). Repeat for more."`
 	Param         map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Parameter of the runner. Repeat for more."`
 	Demand        map[string]int64  `mapsep:"none" placeholder:"NAME=N" help:"What it reserves: slots=N, memoryMib=N. Repeat for more."`
+	Pool          string            `placeholder:"POOL" help:"Named pool of a canary job; for superadmins."`
 	Backend       *string           `placeholder:"NAME" help:"Backend that its node must have."`
 	Region        *string           `placeholder:"NAME" help:"Region that its node must be in."`
 	Priority      *int32            `placeholder:"N" help:"0 to 100, high first."`
@@ -134,7 +135,7 @@ func (c *jobSubmit) amend(job *rest.JobRequest) {
 		flag string
 		into *string
 	}{
-		{c.App, &job.App}, {c.Role, &job.Role}, {c.Runner, &job.Runner},
+		{c.App, &job.App}, {c.Role, &job.Role}, {c.Runner, &job.Runner}, {c.Pool, &job.Pool},
 		{c.OnNodeLost, &job.OnNodeLost}, {c.WhenExhausted, &job.WhenExhausted},
 	} {
 		if f.flag != "" {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +17,7 @@ type userCommand struct {
 	Create   userCreate   `cmd:"" help:"Create a user and its pool."`
 	List     userList     `cmd:"" help:"List users."`
 	Get      userGet      `cmd:"" help:"Show a user."`
-	Roles    userRoles    `cmd:"" help:"Replace a user's roles."`
+	Roles    userRoles    `cmd:"" help:"Replace a user's roles, for the whole fleet and for single pools."`
 	Password userPassword `cmd:"" help:"Give a user a new password for the console."`
 }
 
@@ -58,14 +59,48 @@ func (c *userGet) Run(ctx context.Context, d *desk, server *client.Client) error
 }
 
 type userRoles struct {
-	ID     string   `arg:"" help:"User's id."`
-	Roles  []string `name:"role" required:"" placeholder:"ROLE" help:"superadmin, operator, viewer or user. Repeat for more."`
-	Reason string   `placeholder:"TEXT" help:"Why, for the audit entry."`
+	ID       string   `arg:"" help:"User's id."`
+	Roles    []string `name:"role" placeholder:"ROLE" help:"superadmin, operator, viewer or user, for the whole fleet; those that are not named go. Repeat for more."`
+	Grants   []grant  `name:"grant" placeholder:"ROLE=POOL" help:"operator or viewer of one pool (default: these grants stay). Repeat for more."`
+	NoGrants bool     `help:"Take the grants of single pools away."`
+	Reason   string   `placeholder:"TEXT" help:"Why, for the audit entry."`
+}
+
+// grant is a role for one pool as a flag has it.
+type grant rest.Grant
+
+// UnmarshalText reads ROLE=POOL.
+func (g *grant) UnmarshalText(text []byte) error {
+	role, pool, ok := strings.Cut(string(text), "=")
+	if !ok || role == "" || pool == "" {
+		return errors.New("give role and pool, such as operator=gpu-big")
+	}
+	*g = grant{Role: role, Pool: pool}
+	return nil
+}
+
+// Validate refuses what would leave it open what is meant.
+func (c *userRoles) Validate() error {
+	switch {
+	case len(c.Roles)+len(c.Grants) == 0:
+		return errors.New("give the roles with --role or --grant")
+	case c.NoGrants && len(c.Grants) > 0:
+		return errors.New("--grant and --no-grants exclude each other")
+	}
+	return nil
 }
 
 // Run replaces the roles.
 func (c *userRoles) Run(ctx context.Context, d *desk, server *client.Client) error {
-	user, err := server.SetRoles(ctx, c.ID, rest.RolesRequest{Roles: c.Roles, Reason: c.Reason})
+	req := rest.RolesRequest{Roles: append([]string{}, c.Roles...), Reason: c.Reason}
+	if c.NoGrants || len(c.Grants) > 0 {
+		grants := make([]rest.Grant, len(c.Grants))
+		for i, g := range c.Grants {
+			grants[i] = rest.Grant(g)
+		}
+		req.Grants = &grants
+	}
+	user, err := server.SetRoles(ctx, c.ID, req)
 	if err != nil {
 		return err
 	}
@@ -101,6 +136,9 @@ func showUser(d *desk, u rest.User) error {
 	g.fact("id", u.ID)
 	g.fact("name", u.Name)
 	g.fact("roles", u.Roles)
+	for _, grant := range u.Grants {
+		g.fact("grant", grant.Role+" of "+grant.Pool)
+	}
 	if u.Disabled {
 		g.fact("disabled", "yes")
 	}

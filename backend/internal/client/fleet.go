@@ -2,9 +2,13 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"slices"
 	"strconv"
+	"time"
 
+	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/rest"
 )
 
@@ -50,6 +54,46 @@ func (c *Client) CreateNode(ctx context.Context, req rest.NodeRequest) (rest.New
 func (c *Client) DrainNode(ctx context.Context, id string, req rest.DrainRequest, version int64, dry bool) (rest.Drained, error) {
 	in := call{method: http.MethodPost, path: route("v1", "admin", "nodes", id, "drain"), body: req}
 	return changing[rest.Drained](ctx, c, in, version, dry)
+}
+
+// ErrDrainLifted ends a wait for a drain that somebody lifted.
+var ErrDrainLifted = errors.New("the drain was lifted")
+
+// WaitDrained looks every so often until nothing runs on a drained node any more or
+// limit (0: none) is over, and returns the drain as it was last seen. tell gets each
+// look that found something. The error is a failed read's, tell's, ctx's, or
+// ErrDrainLifted.
+func (c *Client) WaitDrained(ctx context.Context, drained rest.Drained, every, limit time.Duration, tell func(rest.Drained) error) (rest.Drained, error) {
+	for begun := time.Now(); len(drained.Running) > 0; {
+		if err := tell(drained); err != nil {
+			return drained, err
+		}
+		left := every
+		if limit > 0 {
+			left = min(every, limit-time.Since(begun))
+		}
+		if left <= 0 {
+			return drained, nil
+		}
+		if !pause(ctx, left) {
+			return drained, ctx.Err()
+		}
+		now, err := c.DrainNode(ctx, drained.Node.ID, rest.DrainRequest{}, 0, true)
+		if err != nil {
+			return drained, err
+		}
+		if drained.Node, drained.Running = now.Node, now.Running; !drains(now.Node) {
+			return drained, ErrDrainLifted
+		}
+	}
+	return drained, nil
+}
+
+// drains reports an operator's drain on the node.
+func drains(n rest.Node) bool {
+	return slices.ContainsFunc(n.Holds, func(h rest.Hold) bool {
+		return h.Kind == string(fleet.HoldDrain) && h.Owner == string(fleet.OwnerOperator)
+	})
 }
 
 // CordonNode keeps new work from a node. A version above 0 is as in MoveNode.
