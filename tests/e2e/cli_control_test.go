@@ -66,7 +66,7 @@ func TestCLI_SteersPools(t *testing.T) {
 		step{at("pool delete CANARY"), 0, ""},
 		step{at("binding set APP --pool nowhere"), 1, "unprocessable"},
 		step{at("app candidates APP --runner noop"), 0, n.Name},
-		step{at("app candidates APP --runner nobodys"), 0, "nobodys"},
+		step{at("app candidates APP --runner nobodys"), 0, "without the runner"},
 		step{at("usage --since 1d --app APP"), 0, u.app},
 		step{at("usage --since soon"), 1, "how long ago"},
 		step{at("pool history POOL"), 0, "OUT OF USE"},
