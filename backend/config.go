@@ -26,11 +26,12 @@ type Config struct {
 	TLSCert       string `toml:"tls_cert" help:"PEM file with the certificate chain; with tls_key the server speaks TLS"`
 	TLSKey        string `toml:"tls_key" help:"PEM file with the private key"`
 
-	Database Database `toml:"database"`
-	Postgres Postgres `toml:"postgres"`
-	Lease    Lease    `toml:"lease"`
-	Artifact Artifact `toml:"artifact"`
-	Log      Log      `toml:"log"`
+	Database  Database  `toml:"database"`
+	Postgres  Postgres  `toml:"postgres"`
+	Lease     Lease     `toml:"lease"`
+	Retention Retention `toml:"retention"`
+	Artifact  Artifact  `toml:"artifact"`
+	Log       Log       `toml:"log"`
 }
 
 // Database names an external PostgreSQL. Without a URL the server runs its own.
@@ -54,6 +55,12 @@ type Lease struct {
 	OfferTimeout settings.Duration `toml:"offer_timeout" help:"how long an offer waits for an answer"`
 }
 
+// Retention is how long history is kept. What is open or lasts stays in any case.
+type Retention struct {
+	Jobs   settings.Duration `toml:"jobs" help:"how long jobs are kept after the day they were made, and placements after their end; at least 24h, 0s: for ever"`
+	Alarms settings.Duration `toml:"alarms" help:"how long alarms are kept after they resolved; at least 24h, 0s: for ever"`
+}
+
 // Artifact bounds uploads.
 type Artifact struct {
 	MaxBytes int64 `toml:"max_bytes" help:"largest artifact, in bytes"`
@@ -73,12 +80,15 @@ func DefaultConfig() Config {
 		Lease: Lease{
 			Heartbeat: seconds(10), Suspect: seconds(25), Lost: seconds(90), RedialWindow: seconds(5), OfferTimeout: seconds(5),
 		},
-		Artifact: Artifact{MaxBytes: 1 << 30},
-		Log:      Log{Level: "info", Format: "text"},
+		Retention: Retention{Jobs: days(30), Alarms: days(90)},
+		Artifact:  Artifact{MaxBytes: 1 << 30},
+		Log:       Log{Level: "info", Format: "text"},
 	}
 }
 
 func seconds(n int64) settings.Duration { return settings.Duration(n * int64(time.Second)) }
+
+func days(n int64) settings.Duration { return settings.Duration(n * int64(24*time.Hour)) }
 
 // defaultDataDir is the machine's folder for root and the user's own otherwise.
 func defaultDataDir() string {
@@ -117,7 +127,7 @@ func LoadConfig(file string, environ []string, flags map[string]string) (Config,
 
 // Validate refuses what the server could not honor, naming the setting.
 func (c *Config) Validate() error {
-	checks := []func() error{c.validateListen, c.validateTLS, c.Lease.validate, c.Log.validate, c.validateFolders}
+	checks := []func() error{c.validateListen, c.validateTLS, c.Lease.validate, c.Retention.validate, c.Log.validate, c.validateFolders}
 	for _, check := range checks {
 		if err := check(); err != nil {
 			return err
@@ -188,6 +198,16 @@ func (l Lease) validate() error {
 	}
 	if time.Duration(l.OfferTimeout) < 100*time.Millisecond || time.Duration(l.OfferTimeout) > time.Minute {
 		return fmt.Errorf("lease.offer_timeout: %v is not between 100ms and 1m", l.OfferTimeout)
+	}
+	return nil
+}
+
+func (r Retention) validate() error {
+	if r.Jobs != 0 && r.Jobs < days(1) {
+		return fmt.Errorf("retention.jobs: %v is under 24h; 0s keeps them for ever", r.Jobs)
+	}
+	if r.Alarms != 0 && r.Alarms < days(1) {
+		return fmt.Errorf("retention.alarms: %v is under 24h; 0s keeps them for ever", r.Alarms)
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ func TestLoadConfig_RefusesWithTheSetting(t *testing.T) {
 		"lost":           {map[string]string{"lease.lost": "59s"}, "lease.lost:"},
 		"redial":         {map[string]string{"lease.redial_window": "11m"}, "lease.redial_window:"},
 		"offer":          {map[string]string{"lease.offer_timeout": "1ms"}, "lease.offer_timeout:"},
+		"jobs kept":      {map[string]string{"retention.jobs": "23h"}, "retention.jobs:"},
+		"alarms kept":    {map[string]string{"retention.alarms": "-1s"}, "retention.alarms:"},
 		"level":          {map[string]string{"log.level": "loud"}, "log.level:"},
 		"format":         {map[string]string{"log.format": "xml"}, "log.format:"},
 		"data dir":       {map[string]string{"data_dir": ""}, "data_dir:"},

@@ -153,8 +153,10 @@ func (o *owner) Ready(ctx context.Context) error {
 const idempotencyKept = 24 * time.Hour
 
 // keepHouse makes the partitions of the days ahead, forgets old keys and writes
-// when nodes were last seen: once a minute, in one statement each.
+// when nodes were last seen: once a minute, in one statement each. Once an hour it
+// forgets old history.
 func (o *owner) keepHouse(ctx context.Context) error {
+	var pruned time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -166,7 +168,26 @@ func (o *owner) keepHouse(ctx context.Context) error {
 		o.warn("forget console sessions that are over", o.db.PruneConsoleSessions(ctx))
 		o.warn("forget old idempotency keys", o.db.PruneIdempotency(ctx, now.Add(-idempotencyKept)))
 		o.warn("write when nodes were last seen", o.flushSeen(ctx))
+		if now.Sub(pruned) >= time.Hour {
+			err := o.prune(ctx, now)
+			if o.warn("forget old history", err); err == nil {
+				pruned = now
+			}
+		}
 	}
+}
+
+// prune forgets the history that is older than it is to be kept.
+func (o *owner) prune(ctx context.Context, now time.Time) error {
+	if kept := time.Duration(o.cfg.Retention.Jobs); kept > 0 {
+		if err := o.db.PruneWork(ctx, now.Add(-kept)); err != nil {
+			return err
+		}
+	}
+	if kept := time.Duration(o.cfg.Retention.Alarms); kept > 0 {
+		return o.db.PruneAlarms(ctx, now.Add(-kept))
+	}
+	return nil
 }
 
 func (o *owner) warn(what string, err error) {
