@@ -213,7 +213,7 @@ const (
 	blocker  = `{"job": %q, "attempt": 1, "phase": "running", "percent": 40}`
 )
 
-func TestDrain_PrintsWhatItWaitsFor(t *testing.T) {
+func TestCase_E8_DrainPrintsWhatItWaitsFor(t *testing.T) {
 	one, two := fmt.Sprintf(blocker, "j1"), fmt.Sprintf(blocker, "j2")
 	states := []string{fmt.Sprintf(draining, one+","+two), fmt.Sprintf(draining, two), fmt.Sprintf(draining, "")}
 	s := drains(t, states...)
@@ -234,7 +234,7 @@ func TestDrain_PrintsWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-func TestDrain_NamesWhatIsStillThereAtTheEnd(t *testing.T) {
+func TestCase_E8_DrainNamesWhatIsStillThereAtTheEnd(t *testing.T) {
 	stuck := fmt.Sprintf(draining, fmt.Sprintf(blocker, "j1"))
 	drains(t, stuck)
 	got := rockpool(t, "node", "drain", "n1", "--wait", "--every=1ms", "--timeout=20ms")
