@@ -13,7 +13,7 @@ func (a *API) submitBatch(c *call, in *rest.BatchRequest) error {
 	if len(in.Jobs) == 0 || len(in.Jobs) > rest.MaxBatch {
 		return badRequest("jobs has %d entries, 1 to %d are allowed", len(in.Jobs), rest.MaxBatch)
 	}
-	posted, err := c.posted(in)
+	posted, err := c.posted("", in)
 	if err != nil {
 		return err
 	}
@@ -35,15 +35,13 @@ func (a *API) submitBatch(c *call, in *rest.BatchRequest) error {
 // takeBatch hands the jobs to the loop. Those that an earlier POST with the same
 // key brought come back refused, one by one, and are answered as they were.
 func (a *API) takeBatch(c *call, specs []*fleet.JobSpec, posted posting) ([]core.JobInsert, []core.Submitted, error) {
-	if posted.key != "" {
-		unlock, err := a.keys.lock(c.ctx(), idempotencyKey{c.who.User.ID, posted.key})
-		if err != nil {
-			return nil, nil, err
-		}
-		defer unlock()
-		if _, err := a.earlier(c, posted.item(0)); err != nil { // another batch under the key takes nothing
-			return nil, nil, err
-		}
+	unlock, err := a.alone(c, posted)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	if _, _, err := a.before(c, posted.item(0)); err != nil { // another batch under the key takes nothing
+		return nil, nil, err
 	}
 	inserts := a.inserts(c, specs)
 	for i := range inserts {

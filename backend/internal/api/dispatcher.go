@@ -13,6 +13,7 @@ import (
 // database is away, with nothing done) or the context's.
 type Dispatcher interface {
 	Work
+	Placing
 	Live
 	Previews
 	Records
@@ -28,9 +29,20 @@ type Work interface {
 	Wait(ctx context.Context, id ids.JobID) error
 }
 
+// Placing places, renews and releases placements; all answer after the commit.
+// not_found: it does not last.
+type Placing interface {
+	// Place is rate_limited when the app has all that it may have.
+	Place(ctx context.Context, wanted core.PlacementAsk) (core.Placed, error)
+	// RenewPlacement takes milliseconds; 0: as long as was asked for at first.
+	RenewPlacement(ctx context.Context, id ids.JobID, ttlMs int64) (core.PlacementView, error)
+	ReleasePlacement(ctx context.Context, id ids.JobID) (core.PlacementView, error)
+}
+
 // Live reads what is true now, without side effects.
 type Live interface {
 	LiveJobs(ctx context.Context, ids []ids.JobID) (map[ids.JobID]core.JobView, error)
+	LiveNodes(ctx context.Context, ids []string) (map[string]core.NodeView, error)
 	Fleet(ctx context.Context) (*core.FleetView, error)
 	Explain(ctx context.Context, id ids.JobID) (core.Explanation, bool, error)
 	WallAt(fleet.Time) time.Time

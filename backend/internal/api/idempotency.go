@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/rest"
 )
 
@@ -22,8 +23,9 @@ type posting struct {
 }
 
 // posted reads the Idempotency-Key of a request for doc: 1 to maxKey visible
-// ASCII characters, or none.
-func (c *call) posted(doc any) (posting, error) {
+// ASCII characters, or none. What is asked of, such as a path, tells the same
+// document for two things apart; of a job's submit it is empty.
+func (c *call) posted(of string, doc any) (posting, error) {
 	values := c.Request().Header.Values(rest.HeaderIdempotencyKey)
 	if len(values) == 0 {
 		return posting{}, nil
@@ -38,7 +40,15 @@ func (c *call) posted(doc any) (posting, error) {
 	}
 	// The decoded document, not its bytes: keys are sorted and blanks gone.
 	canonical, err := json.Marshal(doc)
-	return posting{key: key, digest: sha256.Sum256(canonical)}, err
+	return posting{key: key, digest: sha256.Sum256(append([]byte(of), canonical...))}, err
+}
+
+// alone lets one request of the user's with this key through at a time.
+func (a *API) alone(c *call, p posting) (unlock func(), err error) {
+	if p.key == "" {
+		return func() {}, nil
+	}
+	return a.keys.lock(c.ctx(), idempotencyKey{c.who.User.ID, p.key})
 }
 
 // item is the posting of one job of a batch. A client's own key holds no blank,
@@ -53,15 +63,24 @@ func (p posting) item(index int) posting {
 	}
 }
 
-// earlier is the job of an earlier POST with the same key, or nil. Another
-// request under the same key is idempotency_key_reused.
+// before is the earlier POST with the same key, if there is one. Another request
+// under the same key is idempotency_key_reused.
+func (a *API) before(c *call, posted posting) (earlier record.Idempotent, found bool, err error) {
+	if posted.key == "" {
+		return earlier, false, nil
+	}
+	earlier, found, err = a.store.IdempotentWork(c.ctx(), c.who.User.ID, posted.key)
+	if err == nil && found && subtle.ConstantTimeCompare(earlier.RequestDigest[:], posted.digest[:]) != 1 {
+		err = fleet.Errorf(fleet.CodeIdempotencyReused, "this Idempotency-Key came with another request before")
+	}
+	return earlier, found, err
+}
+
+// earlier is the job of an earlier POST with the same key, or nil.
 func (a *API) earlier(c *call, posted posting) (*rest.Job, error) {
-	before, found, err := a.store.IdempotentWork(c.ctx(), c.who.User.ID, posted.key)
+	before, found, err := a.before(c, posted)
 	if err != nil || !found {
 		return nil, err
-	}
-	if subtle.ConstantTimeCompare(before.RequestDigest[:], posted.digest[:]) != 1 {
-		return nil, fleet.Errorf(fleet.CodeIdempotencyReused, "this Idempotency-Key came with another request before")
 	}
 	return a.readJob(c, before.Job)
 }

@@ -41,6 +41,12 @@ var rights = map[string]right{
 	"GET /v1/jobs/:id/attempts": {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
 	"GET /v1/jobs/:id/log":      {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
 
+	"POST /v1/placements":           {`{"app":"app-{owner}","role":"edge","key":"new"}`, "401/401 403/403 201/404 403/403 403/403 403/403 403/403 201/201"},
+	"GET /v1/placements":            {"", "401/401 403/403 200/200 200/200 200/200 200/200 200/200 200/200"},
+	"GET /v1/placements/:id":        {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
+	"POST /v1/placements/:id/renew": {"", "401/401 403/403 200/404 403/403 403/403 403/403 403/403 200/200"},
+	"DELETE /v1/placements/:id":     {"", "401/401 403/403 200/404 403/403 403/403 403/403 403/403 200/200"},
+
 	"GET /v1/nodes":                     {"", "401/401 403/403 200/200 200/200 200/200 200/200 200/200 200/200"},
 	"GET /v1/nodes/:id":                 {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
 	"PUT /v1/admin/nodes/:id/pool":      {`{"pool":"unassigned"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 200/200"},
@@ -114,7 +120,7 @@ var rights = map[string]right{
 // fill puts an owner's objects into a path or a body.
 func (w *world) fill(r *Route, text string, owner int64) string {
 	id := map[string]string{
-		"job": jobIDOf(owner).String(), "node": "node-" + userText(owner), "pool": "pool-" + userText(owner),
+		"job": jobIDOf(owner).String(), "placement": jobIDOf(owner).String(), "node": "node-" + userText(owner), "pool": "pool-" + userText(owner),
 		"node-pool": "pool-" + userText(owner), "binding": "app-" + userText(owner), "alarm": userText(owner),
 		"app": "app-" + userText(owner), "license": "license-" + userText(owner), "token": "token-" + userText(owner),
 	}[r.Object]

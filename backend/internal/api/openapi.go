@@ -21,8 +21,9 @@ import (
 var queryParams = map[string]string{
 	"wait":      `How long to wait for the job's end, such as "30s"; at most one minute.`,
 	"app":       "Only what is of this app.",
-	"state":     "Only jobs in this state; of alarms, those that are lasting or resolved.",
-	"node":      "Only jobs whose newest attempt is on this node.",
+	"key":       "Only placements with this key.",
+	"state":     "Only jobs or placements in this state; of alarms, those that are lasting or resolved.",
+	"node":      "Only jobs whose newest attempt is on this node; only placements on it.",
 	"pool":      "Only what is in this pool.",
 	"since":     "A day (2026-11-29), a time, or how long ago: 12h, 30d.",
 	"until":     "Like since; absent: now.",

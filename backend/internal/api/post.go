@@ -23,7 +23,7 @@ func (a *API) submitJob(c *call, in *rest.JobRequest) error {
 	if err != nil {
 		return err
 	}
-	posted, err := c.posted(in)
+	posted, err := c.posted("", in)
 	if err != nil {
 		return err
 	}
@@ -54,15 +54,13 @@ func (a *API) mayName(c *call, pool string) error {
 // takeJob hands one job to the loop and returns it as it was committed, or the
 // job of an earlier POST with the same key.
 func (a *API) takeJob(c *call, spec *fleet.JobSpec, posted posting) (doc *rest.Job, replayed bool, err error) {
-	if posted.key != "" {
-		unlock, err := a.keys.lock(c.ctx(), idempotencyKey{c.who.User.ID, posted.key})
-		if err != nil {
-			return nil, false, err
-		}
-		defer unlock()
-		if doc, err := a.earlier(c, posted); doc != nil || err != nil {
-			return doc, true, err
-		}
+	unlock, err := a.alone(c, posted)
+	if err != nil {
+		return nil, false, err
+	}
+	defer unlock()
+	if doc, err := a.earlier(c, posted); doc != nil || err != nil {
+		return doc, true, err
 	}
 	if err := a.newFinder(c).complete(spec); err != nil {
 		return nil, false, err

@@ -53,6 +53,22 @@ func (e *itemsError) Error() string {
 	return fmt.Sprintf("%d of the batch's jobs are not valid", len(e.items))
 }
 
+// refusal is an error with the single reasons for it.
+type refusal struct {
+	known   *fleet.Error
+	reasons []rest.Reason
+	checks  []string
+}
+
+func (r *refusal) Error() string { return r.known.Error() }
+
+func (r *refusal) Unwrap() error { return r.known }
+
+// noNodes refuses work that no pool has nodes for; the decision says why.
+func noNodes(d *fleet.Decision, app string, owner, slots int64) error {
+	return &refusal{known: fleet.Errorf(fleet.CodePoolExhausted, d.Text(app, owner, slots)), reasons: reasonsOf(d)}
+}
+
 func badRequest(format string, args ...any) error {
 	return fleet.Errorf(fleet.CodeBadRequest, fmt.Sprintf(format, args...))
 }
@@ -66,6 +82,7 @@ func unprocessable(format string, args ...any) error {
 func problemOf(err error) rest.Problem {
 	var (
 		known   *fleet.Error
+		refused *refusal
 		items   *itemsError
 		limited *limit.Error
 		busy    *access.BusyError
@@ -76,6 +93,10 @@ func problemOf(err error) rest.Problem {
 	case errors.As(err, &items):
 		p := problem(items.code, items.Error())
 		p.Items = items.items
+		return p
+	case errors.As(err, &refused):
+		p := problem(refused.known.Code, refused.known.Detail)
+		p.Reasons, p.Checks = refused.reasons, refused.checks
 		return p
 	case errors.As(err, &known):
 		return problem(known.Code, known.Detail)
@@ -122,10 +143,11 @@ func (a *API) answerError(err error, c echo.Context) {
 	}
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentType, rest.ProblemType)
-	switch p.Status {
-	case http.StatusUnauthorized:
+	switch {
+	case p.Code == string(fleet.CodePoolExhausted): // the answer to the request, no outage
+	case p.Status == http.StatusUnauthorized:
 		h.Set(echo.HeaderWWWAuthenticate, `Bearer realm="rockpool"`)
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case p.Status == http.StatusTooManyRequests, p.Status == http.StatusServiceUnavailable:
 		h.Set(echo.HeaderRetryAfter, strconv.Itoa(retryAfter(err)))
 	}
 	if c.Request().Method == http.MethodHead {

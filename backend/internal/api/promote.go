@@ -105,7 +105,7 @@ func (a *API) promotable(c *call, id string, checks pool.Checks) (nodes, reasons
 }
 
 func refusedPromotion(pool string, reasons []string) error {
-	return fleet.Errorf(fleet.CodeConflict, pool+" can't be promoted: "+strings.Join(reasons, "; "))
+	return &refusal{known: fleet.Errorf(fleet.CodeConflict, pool+" can't be promoted: "+strings.Join(reasons, "; ")), checks: reasons}
 }
 
 // promote moves the nodes, and the very next decision knows it.

@@ -29,7 +29,7 @@ var (
 
 // table is the whole API. A new row needs its rule in policies/policy.csv; the
 // tests walk every row.
-var table = slices.Concat(jobRoutes, fleetRoutes, poolRoutes, alarmRoutes, accountRoutes, artifactRoutes, systemRoutes)
+var table = slices.Concat(jobRoutes, placementRoutes, fleetRoutes, poolRoutes, alarmRoutes, accountRoutes, artifactRoutes, systemRoutes)
 
 // Routes gives the table, for tests and documents.
 func Routes() []Route { return slices.Clone(table) }
@@ -62,6 +62,24 @@ var jobRoutes = []Route{
 	{Method: get, Path: "/v1/jobs/:id/log", Object: "job", Action: "read", handling: plain((*API).jobLog),
 		Summary: "Head and tail of the log that came with the result.",
 		Answers: rest.JobLog{}, Status: ok, Fails: missing},
+}
+
+var placementRoutes = []Route{
+	{Method: post, Path: "/v1/placements", Object: "placement", Action: "create", handling: takes((*API).createPlacement),
+		Summary: "Reserve nodes for a client outside. The lasting placement of the same app, role and key is answered as it is.",
+		Answers: rest.Placement{}, Status: []int{201, 200}, Fails: []int{404, 422, 429}},
+	{Method: get, Path: "/v1/placements", Object: "placement", Action: "read", handling: plain((*API).listPlacements),
+		Summary: "List placements, the newest first.", Query: append([]string{"app", "key", "state", "node"}, pageQuery...),
+		Answers: rest.List[rest.Placement]{}, Status: ok},
+	{Method: get, Path: "/v1/placements/:id", Object: "placement", Action: "read", handling: plain((*API).getPlacement),
+		Summary: "Read a placement and its nodes as they are now, and why they are these.",
+		Answers: rest.Placement{}, Status: ok, Fails: missing},
+	{Method: post, Path: "/v1/placements/:id/renew", Object: "placement", Action: "renew", handling: mayTake((*API).renewPlacement),
+		Summary: "Let a placement last its time from now on.",
+		Answers: rest.Placement{}, Status: ok, Fails: []int{404, 409}},
+	{Method: del, Path: "/v1/placements/:id", Object: "placement", Action: "release", handling: plain((*API).releasePlacement),
+		Summary: "End a placement and give its nodes back. One that has ended stays as it is.",
+		Answers: rest.Placement{}, Status: ok, Fails: missing},
 }
 
 var fleetRoutes = []Route{

@@ -16,6 +16,7 @@ import (
 // entry into its transaction.
 type Store interface {
 	JobStore
+	PlacementStore
 	IdempotencyStore
 	NodeStore
 	NodeChanges
@@ -42,6 +43,12 @@ type JobStore interface {
 	Jobs(ctx context.Context, filter record.JobFilter, page record.Page) ([]record.Job, error) // newest first
 	JobAttempts(ctx context.Context, id ids.JobID) ([]record.Attempt, error)                   // superseded ones
 	JobLog(ctx context.Context, id ids.JobID) (record.JobLog, error)
+}
+
+// PlacementStore reads placements.
+type PlacementStore interface {
+	Placement(ctx context.Context, id ids.JobID, scope record.Scope) (record.Placement, error)
+	Placements(ctx context.Context, filter record.PlacementFilter, page record.Page) ([]record.Placement, error) // newest first
 }
 
 // IdempotencyStore finds an earlier POST of the same user with the same key.

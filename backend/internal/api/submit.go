@@ -98,13 +98,18 @@ func checkNames(in *rest.JobRequest, spec *fleet.JobSpec) error {
 			return badRequest("%s: %s", n.key, err)
 		}
 	}
-	if spec.Region != "" {
-		if err := ids.CheckName(spec.Region); err != nil {
+	return checkKind(in.Backend, in.Region)
+}
+
+// checkKind checks what a node must be like; nil: that does not matter.
+func checkKind(backend, region *string) error {
+	if region := deref(region, ""); region != "" {
+		if err := ids.CheckName(region); err != nil {
 			return badRequest("region: %s", err)
 		}
 	}
-	if in.Backend != nil && !slices.Contains(wire.Backends, spec.Backend) {
-		return unprocessable("backend %.40q: name one of %s, or null for the node's own", spec.Backend, strings.Join(wire.Backends, ", "))
+	if backend != nil && !slices.Contains(wire.Backends, *backend) {
+		return unprocessable("backend %.40q: name one of %s, or null for the node's own", *backend, strings.Join(wire.Backends, ", "))
 	}
 	return nil
 }
@@ -160,20 +165,25 @@ func checkPolicies(_ *rest.JobRequest, spec *fleet.JobSpec) error {
 
 func fillDemands(in *rest.JobRequest, spec *fleet.JobSpec) error {
 	asked := deref(in.Demands, rest.Demands{})
-	slots, memory := deref(asked.Slots, defaultSlots), deref(asked.MemoryMib, 0)
+	var err error
+	spec.Demands, err = demandsOf("demands.", deref(asked.Slots, defaultSlots), deref(asked.MemoryMib, 0))
+	if err == nil && spec.Demands.Slots == 0 && spec.Demands.Plain() {
+		err = badRequest("demands must reserve something: slots or memoryMib")
+	}
+	return err
+}
+
+// demandsOf is what work reserves on a node; the keys stand behind the prefix.
+func demandsOf(prefix string, slots, memory int64) (fleet.Vector, error) {
 	switch {
 	case slots < 0 || slots > fleet.MaxSlots:
-		return badRequest("demands.slots must be 0 to %d", fleet.MaxSlots)
+		return fleet.Vector{}, badRequest("%sslots must be 0 to %d", prefix, fleet.MaxSlots)
 	case memory < 0 || memory > maxMemoryMiB:
-		return badRequest("demands.memoryMib must be 0 to %d", maxMemoryMiB)
-	case slots == 0 && memory == 0:
-		return badRequest("demands must reserve something: slots or memoryMib")
+		return fleet.Vector{}, badRequest("%smemoryMib must be 0 to %d", prefix, maxMemoryMiB)
+	case memory == 0:
+		return fleet.Vector{Slots: slots}, nil
 	}
-	spec.Demands.Slots = slots
-	if memory > 0 {
-		spec.Demands.Memory = []fleet.Quantity{{Name: memoryHost, Amount: memory}}
-	}
-	return nil
+	return fleet.Vector{Slots: slots, Memory: []fleet.Quantity{{Name: memoryHost, Amount: memory}}}, nil
 }
 
 func fillParams(in *rest.JobRequest, spec *fleet.JobSpec) error {

@@ -54,10 +54,13 @@ type world struct {
 	bindings  map[string][]fleet.Binding
 	roles     []record.Role
 	alarms    map[int64]*fleet.Alarm
+	placed    map[ids.JobID]*record.Placement
 	setup     enroll.Secret
 	setupUsed bool
 
 	submits [][]core.JobInsert
+	asks    []core.PlacementAsk
+	over    string // what an app has all of that it may have
 	actors  []record.Actor
 	live    map[ids.JobID]core.JobView
 	refuse  *core.RefusedWhy
@@ -133,7 +136,7 @@ func (w *world) reset() {
 	for id := range userRoles {
 		w.secrets[userText(id)] = enroll.NewTokenSecret()
 	}
-	w.alarms = map[int64]*fleet.Alarm{}
+	w.alarms, w.placed, w.asks, w.over = map[int64]*fleet.Alarm{}, map[ids.JobID]*record.Placement{}, nil, ""
 	w.exhausted, w.proposals, w.canaryJobs = false, nil, 0
 	w.seedPools()
 	for _, owner := range []int64{ann, bob} {
@@ -150,6 +153,7 @@ func (w *world) seed(owner int64) {
 		ID: owner, Fingerprint: fleet.Fingerprint{Kind: fleet.AlarmPoolExhausted, Role: "worker", Pool: fleet.OwnerPool(owner), App: "app-" + name},
 		Count: 3, RaisedAt: 1, LastAt: 2, Waiting: []ids.JobID{jobIDOf(owner)}, WaitingNow: 1, Detail: "1 of 1 nodes draining",
 	}
+	w.seedPlacement(owner)
 	w.artifacts[digestOf(owner)] = record.Artifact{Digest: string(digestOf(owner)), Size: int64(len(contentOf(owner))), Owner: owner}
 	w.nodes["node-"+name] = &record.Node{CreatedAt: worldNow, NodeRecord: fleet.NodeRecord{
 		ID: "node-" + name, Owner: owner, Pool: fleet.OwnerPool(owner), Role: "worker", Version: 17,

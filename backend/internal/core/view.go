@@ -143,6 +143,14 @@ func (d *Dispatch) poolViews() []PoolView {
 	return views
 }
 
+// LiveNode is a node as it is now; false: memory does not know it.
+func (d *Dispatch) LiveNode(id string) (NodeView, bool) {
+	if n := d.nodes[id]; n != nil {
+		return n.view(), true
+	}
+	return NodeView{}, false
+}
+
 func (n *node) view() NodeView {
 	v := NodeView{
 		Record: n.rec, Lease: n.lease.State, Since: n.lease.Since(), Past: n.lease.Past, LastSeen: n.lease.Heard, SessionOpen: n.open,

@@ -223,6 +223,19 @@ func (l *Loop) LiveJobs(ctx context.Context, wanted []ids.JobID) (map[ids.JobID]
 	})
 }
 
+// LiveNodes are those of the given nodes that memory knows, as they are now.
+func (l *Loop) LiveNodes(ctx context.Context, wanted []string) (map[string]core.NodeView, error) {
+	return look(ctx, l, func(d *core.Dispatch, _ fleet.Time) map[string]core.NodeView {
+		views := make(map[string]core.NodeView, len(wanted))
+		for _, id := range wanted {
+			if view, known := d.LiveNode(id); known {
+				views[id] = view
+			}
+		}
+		return views
+	})
+}
+
 // Explain gives all reasons of every node for an open job, as they are now.
 func (l *Loop) Explain(ctx context.Context, id ids.JobID) (core.Explanation, bool, error) {
 	type explained struct {

@@ -192,6 +192,7 @@ type PlacementFilter struct {
 	Scope
 	App     string
 	Key     string
+	Node    string
 	State   *fleet.PlacementState
 	Lasting bool // only those that have not ended
 }

@@ -7,7 +7,8 @@ const ProblemType = "application/problem+json"
 const ProblemURN = "urn:rockpool:problem:"
 
 // Problem is RFC 9457's document with Rockpool's members: code for machines,
-// reasons for a refusal by pools, items for a batch.
+// reasons for a refusal by pools, checks that a promotion did not pass, items for a
+// batch.
 type Problem struct {
 	Type      string        `json:"type"`
 	Title     string        `json:"title"`
@@ -15,6 +16,7 @@ type Problem struct {
 	Code      string        `json:"code"`
 	Detail    string        `json:"detail,omitempty"`
 	Reasons   []Reason      `json:"reasons,omitempty"`
+	Checks    []string      `json:"checks,omitempty"`
 	Items     []ItemProblem `json:"items,omitempty"`
 	RequestID string        `json:"requestId"`
 }

@@ -84,6 +84,9 @@ func (db *DB) Placements(ctx context.Context, f record.PlacementFilter, page rec
 	if f.Key != "" {
 		where = append(where, "p.key = "+q.arg(f.Key))
 	}
+	if f.Node != "" {
+		where = append(where, "p.id IN (SELECT placement_id FROM placement_nodes WHERE node_id = "+q.arg(f.Node)+")")
+	}
 	if f.State != nil {
 		where = append(where, "p.state = "+q.arg(f.State.String()))
 	}

@@ -735,7 +735,7 @@ export interface RenewRequest {
   ttl?: string; // the one that it has
 }
 
-/** Problem is RFC 9457's document with Rockpool's members: code for machines, reasons for a refusal by pools, items for a batch. */
+/** Problem is RFC 9457's document with Rockpool's members: code for machines, reasons for a refusal by pools, checks that a promotion did not pass, items for a batch. */
 export interface Problem {
   type: string;
   title: string;
@@ -743,6 +743,7 @@ export interface Problem {
   code: string;
   detail?: string;
   reasons?: Reason[];
+  checks?: string[];
   items?: ItemProblem[];
   requestId: string;
 }
