@@ -76,6 +76,19 @@ func TestPause_StandsInNoLine(t *testing.T) {
 	}
 }
 
+// A pause is no part of how long work has waited, for another process neither.
+func TestPause_IsNoWaitAfterARestart(t *testing.T) {
+	w := script(t)
+	spec := w.spec("a1", 1)
+	w.submitAt(spec, "", w.now+400_000)
+	w.pass(410_000)
+	began := w.poolView("pool-1").OldestWait
+	less := w.reborn(0)
+	if got := w.poolView("pool-1").OldestWait; got != began-less || w.now-got != 10_000 {
+		t.Fatalf("it waits since %d, at %d", got, w.now)
+	}
+}
+
 // A time when this server stood still moves no promise to the work.
 func TestPause_EndsOnTimeAfterAStandstill(t *testing.T) {
 	w := script(t, record("n1", "pool-1", 1, 1))

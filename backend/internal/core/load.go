@@ -192,8 +192,8 @@ func (o *OpenJob) waitingSince(now fleet.Time, old *job) fleet.Time {
 	switch {
 	case old != nil && old.cohort != nil:
 		return old.waits.Since
-	case o.Row.Attempt == 0:
-		return min(now, o.SubmittedAt)
+	case o.Row.Attempt == 0: // after its pause, if it had to rest first
+		return min(now, o.SubmittedAt+fleet.Time(o.Row.Waits.Backoff))
 	case o.Row.Decision != nil && o.Row.Decision.Outcome == fleet.OutcomeWaiting:
 		return min(now, o.Row.Decision.At)
 	}
