@@ -29,6 +29,7 @@ type Config struct {
 	Database  Database  `toml:"database"`
 	Postgres  Postgres  `toml:"postgres"`
 	Lease     Lease     `toml:"lease"`
+	Queue     Queue     `toml:"queue"`
 	Retention Retention `toml:"retention"`
 	Artifact  Artifact  `toml:"artifact"`
 	Log       Log       `toml:"log"`
@@ -53,6 +54,11 @@ type Lease struct {
 	Lost         settings.Duration `toml:"lost" help:"silence after which a node's work runs elsewhere, at least 6 heartbeats"`
 	RedialWindow settings.Duration `toml:"redial_window" help:"over which nodes spread their first redial"`
 	OfferTimeout settings.Duration `toml:"offer_timeout" help:"how long an offer waits for an answer"`
+}
+
+// Queue bounds what waits.
+type Queue struct {
+	Limit int64 `toml:"limit" help:"jobs of one app that may wait for one pool, 1 to 10000000"`
 }
 
 // Retention is how long history is kept. What is open or lasts stays in any case.
@@ -80,6 +86,7 @@ func DefaultConfig() Config {
 		Lease: Lease{
 			Heartbeat: seconds(10), Suspect: seconds(25), Lost: seconds(90), RedialWindow: seconds(5), OfferTimeout: seconds(5),
 		},
+		Queue:     Queue{Limit: 100_000},
 		Retention: Retention{Jobs: days(30), Alarms: days(90)},
 		Artifact:  Artifact{MaxBytes: 1 << 30},
 		Log:       Log{Level: "info", Format: "text"},
@@ -127,11 +134,18 @@ func LoadConfig(file string, environ []string, flags map[string]string) (Config,
 
 // Validate refuses what the server could not honor, naming the setting.
 func (c *Config) Validate() error {
-	checks := []func() error{c.validateListen, c.validateTLS, c.Lease.validate, c.Retention.validate, c.Log.validate, c.validateFolders}
+	checks := []func() error{c.validateListen, c.validateTLS, c.Lease.validate, c.Queue.validate, c.Retention.validate, c.Log.validate, c.validateFolders}
 	for _, check := range checks {
 		if err := check(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (q *Queue) validate() error {
+	if q.Limit < 1 || q.Limit > 10_000_000 {
+		return fmt.Errorf("queue.limit: %d is not 1 to 10000000", q.Limit)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func newOwner(cfg Config, db *store.DB, shard *store.Shard, log *slog.Logger) (*
 	})
 	writer := store.NewWriter(db, shard.Epoch(), o.clock.WallAt)
 	o.loop = dispatch.New(dispatch.Config{
-		Core: cfg.Lease.core(), Clock: o.clock, Logger: log,
+		Core: cfg.core(), Clock: o.clock, Logger: log,
 		Fenced: func(err error) bool { return errors.Is(err, store.ErrFenced) },
 	}, db, writer, o.hub)
 	o.desk = enroll.NewDesk(db, o.loop, log, time.Now)
@@ -226,12 +226,14 @@ const (
 	defaultGrace = 10_000    // of a cancel that names none
 	avoidFor     = 30_000    // a job keeps away from a node that did not take it
 	transferTime = 3_600_000 // that agents give an attempt's inputs, and again its outputs
+	reserveAfter = 10_000    // large work that is stuck for so long gets a node reserved
 )
 
-func (l Lease) core() core.Config {
+func (c *Config) core() core.Config {
+	l := &c.Lease
 	return core.Config{
 		Heartbeat: fleet.Time(ms(l.Heartbeat)), Suspect: fleet.Time(ms(l.Suspect)), Lost: fleet.Time(ms(l.Lost)),
 		OfferTimeout: fleet.Time(ms(l.OfferTimeout)), CancelSlack: cancelSlack, DefaultGrace: defaultGrace, AvoidFor: avoidFor,
-		TransferTime: transferTime,
+		TransferTime: transferTime, ReserveAfter: reserveAfter, QueueLimit: c.Queue.Limit,
 	}
 }

@@ -67,7 +67,7 @@ func ownerWords(owner int64) string {
 func permanent(rejected *[fleet.NumReasons]int32) (n int32) {
 	for r, nodes := range rejected {
 		switch fleet.Reason(r) {
-		case fleet.NoSlots, fleet.NoResource, fleet.NoMemory, fleet.Excluded:
+		case fleet.Reserved, fleet.NoSlots, fleet.NoResource, fleet.NoMemory, fleet.Excluded:
 		default:
 			n += nodes
 		}

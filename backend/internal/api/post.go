@@ -90,10 +90,15 @@ func (a *API) taken(c *call, insert *core.JobInsert, answer *core.Submitted) (do
 	return nil, false, refusedInsert(*answer.Refused)
 }
 
-// refusedInsert is why the database did not take a new job.
+// refusedInsert is why a new job was not taken.
 func refusedInsert(why core.RefusedWhy) error {
-	if why == core.RefusedData {
+	switch why {
+	case core.RefusedData:
 		return unprocessable("the database can't keep this job as it is")
+	case core.RefusedQueueFull:
+		return fleet.Errorf(fleet.CodeQueueFull, "too many jobs of this app wait for its pool: send it again when some have begun")
+	case core.RefusedOpenJobs:
+		return fleet.Errorf(fleet.CodeRateLimited, "the app has as many open jobs as it may have: send it again when some have ended")
 	}
 	return fleet.Errorf(fleet.CodeUnavailable, fmt.Sprintf("the job was not taken (refusal %d): send it again", why))
 }

@@ -82,6 +82,7 @@ func (d *Dispatch) follow(c *cohort) {
 // that waits already may be led elsewhere.
 func (d *Dispatch) enqueue(now fleet.Time, j *job, r *route, since fleet.Time) {
 	d.waits(now, j, waitsQueue)
+	d.unreserve(j.reserve)
 	c := d.cohortFor(j.spec, r)
 	if j.cohort != c {
 		d.dequeue(j)
@@ -90,7 +91,7 @@ func (d *Dispatch) enqueue(now fleet.Time, j *job, r *route, since fleet.Time) {
 		d.recount(c)
 		d.follow(c)
 	}
-	d.queue.Add(&j.wait, r.tries)
+	d.queue.Add(now, &j.wait, r.tries, j.waits.Since)
 }
 
 // dequeue ends the job's waiting, if it waits, and its pause.
@@ -100,6 +101,7 @@ func (d *Dispatch) dequeue(j *job) {
 	if c == nil {
 		return
 	}
+	d.unreserve(j.reserve)
 	d.queue.Remove(&j.wait)
 	c.line.Remove(&j.waits)
 	j.cohort = nil

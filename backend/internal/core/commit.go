@@ -184,6 +184,9 @@ func (d *Dispatch) drop(j *job, out *Effects) {
 	id := j.spec.ID
 	d.release(j)
 	d.dequeue(j)
+	if !j.row.State.Terminal() {
+		d.useOf(j.spec.App).open--
+	}
 	j.stage, j.row.State = stageNone, fleet.JobCanceled
 	if d.inBatch(j, out) {
 		d.setReservation(&j.entry.release, false, Reservation{}, out)

@@ -10,7 +10,7 @@ import (
 	"rockpool/shared/ids"
 )
 
-// Config holds the times of the deciding code, all in milliseconds.
+// Config holds the times of the deciding code, all in milliseconds, and its bounds.
 type Config struct {
 	Heartbeat    fleet.Time // interval that nodes are told
 	Suspect      fleet.Time // without a frame
@@ -20,6 +20,9 @@ type Config struct {
 	DefaultGrace fleet.Time // of a cancel that names none
 	AvoidFor     fleet.Time // a job keeps away from a node that did not take it
 	TransferTime fleet.Time // that an attempt's inputs may take, and again its outputs
+	ReserveAfter fleet.Time // large work that is stuck for so long gets a node reserved; 0: never
+
+	QueueLimit int64 // jobs of one app that may wait for one pool first; 0: any number
 }
 
 // refusedFor is how long a job keeps away from a node whose assignment the
@@ -70,8 +73,12 @@ type Dispatch struct {
 	gauges       []*gauge  // by pool
 	waited       schedule.Waited
 
-	freed   []*node  // have room or are eligible since the event began
-	woken   []string // pools for which more may have changed
+	reserves []*reserve
+
+	freed   []*node   // have room or are eligible since the event began
+	woken   []string  // pools for which more may have changed
+	eased   []string  // apps that have given slots back or may have more
+	small   []smaller // work that was placed while others wait
 	scratch fleet.Decision
 	picked  []*node // by the last decision
 	missing []*job
@@ -102,6 +109,7 @@ func (d *Dispatch) clear() {
 	d.freed, d.woken = nil, nil
 	d.placements, d.placed, d.byKey = map[ids.JobID]*holding{}, nil, map[placementKey]*holding{}
 	d.uses, d.ended = map[string]*use{}, ends{}
+	d.reserves, d.eased, d.small = nil, nil, nil
 	d.timers.reset()
 	d.look = look{at: fleet.Never, nodesBy: fleet.Never}
 	d.cohortsByKey, d.cohorts, d.emptied, d.gauges = map[cohortKey]*cohort{}, nil, nil, nil
@@ -130,7 +138,7 @@ func (d *Dispatch) Tick(now fleet.Time, out *Effects) {
 		d.goOn(now, out)
 	}
 	if late := now - d.timers.first(); late > stall {
-		d.excuse(now, late)
+		d.excuse(now, late, out)
 	}
 	for d.timers.first() <= now {
 		t := d.timers.pop()
@@ -166,7 +174,7 @@ func (d *Dispatch) jobDue(now fleet.Time, t timer, j *job, out *Effects) {
 }
 
 // excuse forgets the silence of a time in which nobody listened.
-func (d *Dispatch) excuse(now, late fleet.Time) {
+func (d *Dispatch) excuse(now, late fleet.Time, out *Effects) {
 	d.excused = now
 	late += d.cfg.OfferTimeout
 	d.timers.delay(late)
@@ -178,11 +186,10 @@ func (d *Dispatch) excuse(now, late fleet.Time) {
 		if n.timer != fleet.Never {
 			n.timer += late
 		}
-		if n.holdTimer != fleet.Never {
-			n.holdTimer += late
-		}
+		n.holdTimer = fleet.Never // what a person or a rule set by the clock stays
+		d.passHolds(now, n, out)
 		n.lease.On(lease.Excused, now, d.leases())
-		d.watch(n)
+		d.watch(now, n)
 	}
 	d.sparePlacements(now, late)
 }
@@ -214,6 +221,7 @@ func (d *Dispatch) setPool(p fleet.Pool) {
 	}
 	d.pools[p.ID] = &p
 	d.index.Pool(p.ID).State = p.State
+	d.review(d.reserveIn(p.ID))
 	d.setLimits(&p)
 }
 
@@ -224,6 +232,7 @@ func (d *Dispatch) PutApp(now fleet.Time, a fleet.App, out *Effects) {
 	}
 	d.rev++
 	d.setApp(&a)
+	d.relax(a.ID)
 	d.reroute(now, func(spec *fleet.JobSpec) bool { return spec.App == a.ID })
 	d.settle(now, out)
 }

@@ -323,12 +323,16 @@ type RefusedWhy uint8
 
 // Assignment: node moved, held or full. Stale: the job's row was not in the
 // state that memory believed. Idempotency: the key exists. Data: the row itself
-// can't be stored.
+// can't be stored. The last two are the core's own and come from Submit alone:
+// nothing was written. QueueFull: too much of the app waits for the pool already.
+// OpenJobs: the app has all the open jobs that it may have.
 const (
 	RefusedAssignment RefusedWhy = iota
 	RefusedStale
 	RefusedIdempotency
 	RefusedData
+	RefusedQueueFull
+	RefusedOpenJobs
 )
 
 // Refusal is one write of a committed batch that was left out of it.

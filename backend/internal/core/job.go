@@ -27,6 +27,8 @@ type job struct {
 	row  JobRow
 	wait schedule.Waiter
 
+	reserve *reserve // a node is kept for it, or nil
+
 	waits  alarm.Waiter // in the line of its cohort
 	cohort *cohort      // in which it waits, or nil
 	ledger ledger
@@ -69,7 +71,7 @@ type pastAttempt struct {
 func newJob(spec *fleet.JobSpec, seq uint64) *job {
 	j := &job{spec: spec}
 	j.waits.Job = spec.ID
-	j.wait = schedule.Waiter{Job: spec.ID, Priority: spec.Priority, Seq: seq, Request: schedule.RequestOf(spec)}
+	j.wait = schedule.Waiter{Job: spec.ID, App: spec.App, Priority: spec.Priority, Seq: seq, Request: schedule.RequestOf(spec)}
 	return j
 }
 
@@ -117,7 +119,7 @@ func (j *job) nodeOfPast(attempt int32) (string, bool) {
 func (d *Dispatch) hold(j *job, n *node) {
 	j.held, j.heldAt = n, len(n.jobs)
 	n.jobs = append(n.jobs, j)
-	d.useOf(j.spec.App).slots += j.spec.Demands.Slots
+	d.useSlots(j.spec.App, j.spec.Demands.Slots)
 	d.seen(n)
 }
 
@@ -132,8 +134,8 @@ func (d *Dispatch) release(j *job) {
 	n.jobs[len(n.jobs)-1] = nil
 	n.jobs = n.jobs[:len(n.jobs)-1]
 	j.held = nil
-	d.useOf(j.spec.App).slots -= j.spec.Demands.Slots
 	d.index.Release(&n.slot, &j.spec.Demands)
+	d.useSlots(j.spec.App, -j.spec.Demands.Slots)
 	d.seen(n)
 	d.free(n)
 }
@@ -201,6 +203,7 @@ func (d *Dispatch) finish(now fleet.Time, j *job, state fleet.JobState, cause fl
 		j.row.Outcome = fleet.AttemptEnded
 	}
 	d.waits(now, j, waitsNot)
+	d.useOf(j.spec.App).open--
 	j.stage = stageNone
 	d.release(j)
 	d.dequeue(j)

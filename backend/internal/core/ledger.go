@@ -7,7 +7,7 @@ type waitCause uint8
 
 const (
 	waitsNot   waitCause = iota // it runs, or has ended
-	waitsQueue                  // for a node
+	waitsQueue                  // for a node: the queue tells why
 	waitsPause                  // not-before, or the pause after an attempt
 	waitsHold                   // for a person to resolve it
 	waitsOffer                  // for its node's yes
@@ -30,9 +30,11 @@ func (d *Dispatch) waits(now fleet.Time, j *job, cause waitCause) {
 }
 
 // bank puts the time up to now into the row of a job that goes on waiting. Its
-// decision, written with it, says from when on the rest counts.
+// decision, written with it, says from when on the rest counts: after a restart
+// all of that counts as time without a node.
 func (d *Dispatch) bank(now fleet.Time, j *job) {
 	j.row.Waits, j.ledger.since = d.waitedUntil(now, j), now
+	j.wait.Banked(now)
 }
 
 // waitedUntil is the job's ledger with the time up to now.
@@ -40,7 +42,10 @@ func (d *Dispatch) waitedUntil(now fleet.Time, j *job) fleet.WaitLedger {
 	w, span := j.row.Waits, int64(max(0, now-j.ledger.since))
 	switch j.ledger.cause {
 	case waitsQueue:
-		w.Pool += span
+		pool, fairness, quota := j.wait.Waited(now, j.ledger.since)
+		w.Pool += pool
+		w.Fairness += fairness
+		w.Quota += quota
 	case waitsPause:
 		w.Backoff += span
 	case waitsHold:

@@ -105,7 +105,7 @@ func (d *Dispatch) grace(now fleet.Time, n *node) {
 		n.lease.On(lease.Granted, now, d.leases())
 	}
 	d.reblock(n)
-	d.watch(n)
+	d.watch(now, n)
 }
 
 // restore makes an open job of its row. Its open attempt may have been started,
@@ -116,6 +116,7 @@ func (d *Dispatch) restore(now fleet.Time, o *OpenJob, old *job) {
 	j.row = o.Row
 	j.written = stored{state: o.Row.State, attempt: o.Row.Attempt}
 	d.jobs[o.Spec.ID] = j
+	d.useOf(j.spec.App).open++
 	d.recallFailures(o, j)
 	if j.row.State == fleet.JobQueued {
 		d.restoreQueued(now, o, j, old)

@@ -25,6 +25,7 @@ type node struct {
 	owner      int64         // whose own node it counts as; 0: nobody's
 	timer      fleet.Time    // when its lease is looked at
 	freed      bool          // in Dispatch.freed
+	reserve    *reserve      // it is kept for a job, or nil
 	alarms     []*alarm.Case // about it, that last
 	gauge      *gauge        // of its pool
 
@@ -108,6 +109,7 @@ func (d *Dispatch) reindex(now fleet.Time, n *node) {
 	d.index.Put(&n.slot, n.rec.Pool, schedule.Attrs{
 		Role: n.rec.Role, Backend: n.rec.Backend, Region: n.rec.Region, Runners: n.rec.Runners,
 	}, n.rec.Capacity, n.blocks())
+	d.review(n.reserve)
 	d.countOwner(now, n, n.rec.Owner)
 	if n.slot.Eligible() {
 		d.free(n)
@@ -123,6 +125,7 @@ func (d *Dispatch) reblock(n *node) {
 	d.seen(n)
 	d.look.nodes = true
 	d.index.Block(&n.slot, blocks)
+	d.review(n.reserve)
 	if blocks == 0 {
 		d.free(n)
 	}
@@ -258,8 +261,8 @@ func (d *Dispatch) loseAll(now fleet.Time, n *node, out *Effects) {
 
 // watch sets the timer of the node's lease. A session that waits for its commit
 // has none: that is not the node's silence.
-func (d *Dispatch) watch(n *node) {
-	due := n.lease.Due(d.leases())
+func (d *Dispatch) watch(now fleet.Time, n *node) {
+	due := max(now, n.lease.Due(d.leases())) // one in the past would look as if this process had stood still
 	if n.pending != nil || due >= n.timer {
 		return
 	}
@@ -284,5 +287,5 @@ func (d *Dispatch) leaseDue(now fleet.Time, t timer, out *Effects) {
 		}
 		d.reblock(n)
 	}
-	d.watch(n)
+	d.watch(now, n)
 }

@@ -142,32 +142,81 @@ func (d *Dispatch) kept() *fleet.Decision {
 
 // placeOrQueue gives the job its next attempt, or lets it wait or fail.
 func (d *Dispatch) placeOrQueue(now fleet.Time, j *job, out *Effects) {
-	r := d.routeOf(j.spec)
-	if n := d.decide(now, r, &j.wait.Request, j.avoid); n != nil {
+	r, over := d.routeOf(j.spec), d.overQuota(j.spec)
+	n := d.decide(now, r, &j.wait.Request, j.avoid)
+	waits := j.spec.WhenExhausted != fleet.WhenExhaustedFail
+	if n != nil && !over && !(waits && d.contested(r)) {
 		d.assign(now, j, r, n, out)
 		return
 	}
+	d.unchoose()
 	j.row.Decision = d.kept()
-	if j.spec.WhenExhausted == fleet.WhenExhaustedFail {
-		d.failExhausted(now, j, r, out)
+	if !waits {
+		d.failExhausted(now, j, r, over, out)
 		return
 	}
-	j.row.State = fleet.JobQueued
-	if j.row.Cause == fleet.CauseNone {
-		j.row.Cause = fleet.CausePoolExhausted
-	}
-	d.enqueue(now, j, r, now)
+	d.wait(now, j, r, over, out)
 	d.bank(now, j)
 	d.limitWait(now, j)
 	d.write(j, out)
 	d.noHope(now, j, r, out)
 }
 
-// failExhausted ends a job that does not want to wait, with the alarm.
-func (d *Dispatch) failExhausted(now fleet.Time, j *job, r *route, out *Effects) {
+// wait puts the job into the queue.
+func (d *Dispatch) wait(now fleet.Time, j *job, r *route, over bool, out *Effects) {
+	j.row.State = fleet.JobQueued
+	if j.row.Cause == fleet.CauseNone {
+		j.row.Cause = waitCauseOf(over)
+	}
+	d.enqueue(now, j, r, now)
+	if over {
+		d.queue.Park(now, &j.wait)
+		j.waits.Seen = true // it is not the pool that has nothing for it
+	}
+	for _, id := range r.tries {
+		if !over && d.contested(r) {
+			d.wakePool(id)
+		}
+	}
+}
+
+func waitCauseOf(overQuota bool) fleet.Cause {
+	if overQuota {
+		return fleet.CauseQuota
+	}
+	return fleet.CausePoolExhausted
+}
+
+// contested reports that an event under way has made room for which others wait
+// too: who gets it is the queue's matter.
+func (d *Dispatch) contested(r *route) bool {
+	if len(d.freed)+len(d.woken)+len(d.eased) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(r.tries, d.queue.Busy)
+}
+
+// unchoose makes the scratch decision that of work which waits, also when a node
+// could take it.
+func (d *Dispatch) unchoose() {
+	dec := &d.scratch
+	dec.Outcome, dec.Node, dec.TieBreak, dec.RemainingSlots, dec.Fallback = fleet.OutcomeWaiting, "", false, 0, false
+}
+
+// placeable reports that a node could take new work now.
+func (d *Dispatch) placeable(now fleet.Time, spec *fleet.JobSpec, r *route) bool {
+	request := schedule.RequestOf(spec)
+	return d.decide(now, r, &request, nil) != nil
+}
+
+// failExhausted ends a job that does not want to wait, with the alarm when it is
+// for nodes; not for its app's quota.
+func (d *Dispatch) failExhausted(now fleet.Time, j *job, r *route, over bool, out *Effects) {
 	j.row.Decision.Outcome = fleet.OutcomeFailed
-	d.finish(now, j, fleet.JobFailed, fleet.CausePoolExhausted, "", nil, out)
-	d.notPlaced(now, d.cohortFor(j.spec, r), keyOf(j.spec), j.spec.Owner, j.row.Decision, out)
+	d.finish(now, j, fleet.JobFailed, waitCauseOf(over), "", nil, out)
+	if !over {
+		d.notPlaced(now, d.cohortFor(j.spec, r), keyOf(j.spec), j.spec.Owner, j.row.Decision, out)
+	}
 }
 
 // assign reserves the node that the scratch decision chose and makes it the
@@ -175,8 +224,9 @@ func (d *Dispatch) failExhausted(now fleet.Time, j *job, r *route, out *Effects)
 func (d *Dispatch) assign(now fleet.Time, j *job, r *route, n *node, out *Effects) {
 	d.waits(now, j, waitsOffer)
 	d.supersede(j, out)
-	d.succeeded(now, j, r, out)
 	d.index.Reserve(&n.slot, &j.spec.Demands)
+	d.served(now, j, n)
+	d.succeeded(now, j, r, out)
 	d.hold(j, n)
 	j.placed = d.kept()
 	row := &j.row
@@ -194,6 +244,17 @@ func (d *Dispatch) assign(now fleet.Time, j *job, r *route, n *node, out *Effect
 			From: r.chain.Pools, Node: row.Node, At: now,
 		})
 	}
+}
+
+// served lets the job's app pay for the place, if others wanted it too, and notes
+// where small work may keep large work waiting.
+func (d *Dispatch) served(now fleet.Time, j *job, n *node) {
+	pool := n.rec.Pool
+	if j.wait.Waiting() {
+		d.queue.PassedOver(now, pool, &n.slot, &j.wait)
+		d.queue.Served(now, &j.wait, pool, d.weightOf(j.spec))
+	}
+	d.crowd(pool, &j.spec.Demands)
 }
 
 // supersede keeps the attempt that the next one fences off.
@@ -234,17 +295,30 @@ func (d *Dispatch) readopt(now fleet.Time, j *job, n *node, out *Effects) bool {
 // retry tries once more to place a job that waits. Its decision is written
 // again only when other reasons than before keep it waiting.
 func (d *Dispatch) retry(now fleet.Time, j *job, out *Effects) bool {
-	r := d.routeOf(j.spec)
-	if n := d.decide(now, r, &j.wait.Request, j.avoid); n != nil {
+	r, over := d.routeOf(j.spec), d.overQuota(j.spec)
+	if n := d.decide(now, r, &j.wait.Request, j.avoid); n != nil && !over {
 		d.assign(now, j, r, n, out)
 		return true
 	}
-	if !sameReasons(j.row.Decision, &d.scratch) {
-		j.row.Decision = d.kept()
+	d.unchoose()
+	if over {
+		d.queue.Park(now, &j.wait)
+	}
+	cause := j.waitCause(over)
+	if cause != j.row.Cause || !sameReasons(j.row.Decision, &d.scratch) {
+		j.row.Cause, j.row.Decision = cause, d.kept()
 		d.bank(now, j)
 		d.write(j, out)
 	}
 	return false
+}
+
+// waitCause is why the job waits, as it is now: what ended its last attempt stays.
+func (j *job) waitCause(overQuota bool) fleet.Cause {
+	if c := j.row.Cause; c != fleet.CauseQuota && c != fleet.CausePoolExhausted {
+		return c
+	}
+	return waitCauseOf(overQuota)
 }
 
 // sameReasons compares which pools were tried and which reasons they have,
@@ -303,11 +377,12 @@ func (d *Dispatch) wakePool(id string) {
 
 // settle ends an event: waiting work gets what the event made free.
 func (d *Dispatch) settle(now fleet.Time, out *Effects) {
-	for len(d.freed) > 0 || len(d.woken) > 0 {
+	for len(d.freed)+len(d.woken)+len(d.eased) > 0 {
+		d.unpark(now)
 		for i := 0; i < len(d.freed); i++ {
 			n := d.freed[i]
 			n.freed = false
-			if n.slot.Eligible() {
+			if n.slot.Eligible() && d.redeem(now, n, out) {
 				d.serve(now, n.rec.Pool, &n.slot, out)
 			}
 		}
@@ -317,11 +392,12 @@ func (d *Dispatch) settle(now fleet.Time, out *Effects) {
 		}
 		d.woken = d.woken[:0]
 	}
+	d.reserveStuck(now)
 	d.settleCohorts(now, out)
 	d.awaitLook(now)
 }
 
-// serve places what waits for the pool, best first. With a node it looks only
+// serve places what waits for the pool, in its order. With a node it looks only
 // at work that this node could take, since nothing else changed.
 func (d *Dispatch) serve(now fleet.Time, pool string, n *schedule.Node, out *Effects) {
 	round := d.queue.Round(pool)
@@ -329,6 +405,7 @@ func (d *Dispatch) serve(now fleet.Time, pool string, n *schedule.Node, out *Eff
 		j := d.jobs[w.Job]
 		switch {
 		case d.retry(now, j, out):
+		case d.overQuota(j.spec): // parked
 		case len(j.avoid) > 0:
 			round.SetAside(w)
 		default:

@@ -90,6 +90,7 @@ func (d *Dispatch) grant(now fleet.Time, p *holding, out *Effects) *fleet.Decisi
 	for _, n := range nodes {
 		p.row.Nodes = append(p.row.Nodes, fleet.PlacedOn{Node: n.rec.ID, Pool: n.rec.Pool})
 		d.index.Reserve(&n.slot, &p.spec.Demands)
+		d.crowd(n.rec.Pool, &p.spec.Demands)
 	}
 	d.keep(p, slices.Clone(nodes))
 	d.expireAt(p, p.row.ExpiresAt)
@@ -115,9 +116,8 @@ func (d *Dispatch) keep(p *holding, on []*node) {
 		n.placements = append(n.placements, p)
 		d.seen(n)
 	}
-	u := d.useOf(p.spec.App)
-	u.placements++
-	u.slots += slotsOf(p.spec)
+	d.useOf(p.spec.App).placements++
+	d.useSlots(p.spec.App, slotsOf(p.spec))
 	d.placements[p.spec.ID] = p
 	at, _ := d.findPlaced(p.spec.ID)
 	d.placed = slices.Insert(d.placed, at, p)
@@ -136,9 +136,8 @@ func (d *Dispatch) letGo(p *holding) {
 		d.free(n)
 	}
 	p.on = nil
-	u := d.useOf(p.spec.App)
-	u.placements--
-	u.slots -= slotsOf(p.spec)
+	d.useOf(p.spec.App).placements--
+	d.useSlots(p.spec.App, -slotsOf(p.spec))
 	if at, found := d.findPlaced(p.spec.ID); found {
 		d.placed = slices.Delete(d.placed, at, at+1)
 	}

@@ -43,7 +43,7 @@ func (d *Dispatch) opened(now fleet.Time, n *node, out *Effects) {
 	out.Sends = append(out.Sends, Send{Kind: SendWelcome, Node: n.rec.ID, Epoch: n.epoch, Welcome: welcome})
 	welcome.Void = d.reconcile(now, n, ev.Running, ev.Spooled, true, nil, out)
 	d.reindex(now, n)
-	d.watch(n)
+	d.watch(now, n)
 }
 
 // reported takes over what a hello said, once the database has it.
@@ -109,7 +109,7 @@ func (d *Dispatch) renew(now fleet.Time, n *node, out *Effects) {
 	}
 	was := n.lease.State
 	if n.lease.On(lease.Renewed, now, d.leases()) {
-		d.watch(n)
+		d.watch(now, n)
 		d.returned(now, n, was, out)
 		d.reblock(n)
 	}
@@ -126,7 +126,7 @@ func (d *Dispatch) SessionClosed(now fleet.Time, id string, epoch int64, out *Ef
 	n.lease.On(lease.Broken, now, d.leases())
 	d.seen(n)
 	d.reblock(n)
-	d.watch(n)
+	d.watch(now, n)
 	d.settle(now, out)
 }
 

@@ -4,6 +4,7 @@ import "rockpool/backend/internal/core/fleet"
 
 // use is what an app has of the fleet now, against its share.
 type use struct {
+	open       int64 // jobs that have not ended
 	slots      int64 // reserved by its jobs and placements
 	placements int64 // that last
 }

@@ -18,6 +18,7 @@ func (d *Dispatch) LiveJob(now fleet.Time, id ids.JobID) (JobView, bool) {
 	v := j.view()
 	v.Waits = d.waitedUntil(now, j)
 	if j.wait.Waiting() {
+		v.Cause = j.waitCause(d.overQuota(j.spec))
 		d.decide(now, d.quietRoute(keyOf(j.spec)), &j.wait.Request, j.avoid)
 		v.Decision = d.kept()
 	}
@@ -158,6 +159,9 @@ func (n *node) view() NodeView {
 		Accepting: n.accepting, AcceptReason: n.acceptReason, Healthy: n.healthy, HealthReasons: n.healthReasons,
 		Reasons: n.slot.Blocks().List(), Reserved: n.slot.Reserved(), Free: n.slot.Free(),
 		Spooled: n.spooled, LoadMilli: n.loadMilli, MemoryMiB: n.memoryMiB,
+	}
+	if n.reserve != nil {
+		v.ReservedFor = n.reserve.j.spec.ID
 	}
 	v.Running = n.running()
 	for _, p := range n.placements {

@@ -46,6 +46,7 @@ type NodeView struct {
 	HealthReasons []string
 	Reasons       []fleet.Reason // why it gets no new work whatever is asked; empty: it may
 	Reserved      fleet.Vector
+	ReservedFor   ids.JobID // new work keeps away from it until this job fits; zero: it does not
 	Free          fleet.Vector
 	Running       []Running   // attempts that the control plane holds there, by job
 	Placements    []ids.JobID // that last there, by id

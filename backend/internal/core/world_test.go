@@ -327,7 +327,7 @@ func (w *world) checkJob(j *job) {
 			w.fail("reasons do not add up: %+v", t)
 		}
 	}
-	if j.wait.Waiting() && want != nil {
+	if j.wait.Waiting() && want != nil && !w.d.overQuota(j.spec) {
 		w.fail("%s waits although %s could take it", j.spec.ID, want.rec.ID)
 	}
 }
@@ -408,6 +408,7 @@ func (w *world) reason(n *node, spec *fleet.JobSpec, avoid []schedule.Exclusion)
 		{!n.healthy || !n.accepting, fleet.Unhealthy},
 		{hold(fleet.HoldQuarantine), fleet.Quarantine}, {hold(fleet.HoldDrain), fleet.Draining},
 		{hold(fleet.HoldCordon), fleet.Cordoned}, {hold(fleet.HoldAuto), fleet.AutoHold},
+		{n.reserve != nil, fleet.Reserved},
 		{spec.Runner != "" && !slices.Contains(n.rec.Runners, spec.Runner), fleet.NoRunner},
 		{spec.Backend != "" && spec.Backend != n.rec.Backend, fleet.WrongBackend},
 		{spec.Region != "" && spec.Region != n.rec.Region, fleet.WrongRegion},

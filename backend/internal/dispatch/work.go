@@ -14,13 +14,20 @@ import (
 // have been taken (code unavailable).
 func (l *Loop) Submit(ctx context.Context, jobs []core.JobInsert) ([]core.Submitted, error) {
 	return ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, out *core.Effects, answer func([]core.Submitted, error)) {
-		s := &submission{loop: l, answers: make([]core.Submitted, len(jobs)), answer: answer}
+		s := &submission{loop: l, answers: make([]core.Submitted, len(jobs)), settled: make([]bool, len(jobs)), answer: answer}
 		for i := range jobs {
 			jobs[i].At, jobs[i].NotBefore = now, l.notBefore(jobs[i].Spec)
 			s.answers[i].ID = jobs[i].Spec.ID
-			d.Submit(now, jobs[i], out)
+			if why, refused := d.Submit(now, jobs[i], out); refused {
+				s.answers[i].Refused, s.settled[i] = &why, true
+			} else {
+				s.open++
+			}
 		}
-		s.open = len(jobs)
+		if s.open == 0 { // nothing is to be committed
+			answer(s.answers, nil)
+			return
+		}
 		l.onCommit(s.settle)
 	})
 }
@@ -47,9 +54,6 @@ func (s *submission) settle(o *outcome) {
 	if o.err != nil {
 		s.answer(nil, o.err)
 		return
-	}
-	if s.settled == nil {
-		s.settled = make([]bool, len(s.answers))
 	}
 	rows := insertedRows(&o.batch.effects, len(s.answers))
 	for i := range s.answers {

@@ -100,7 +100,7 @@ func (w *World) couldTake(view *core.FleetView, j *job) string {
 	for i := range view.Nodes {
 		n := &view.Nodes[i]
 		rec := &n.Record
-		if ok, _ := c.allows(rec.Pool); !ok || len(n.Reasons) > 0 || rec.Role != j.spec.Role || w.told.pools[rec.Pool].pool.State != fleet.PoolActive {
+		if ok, _ := c.allows(rec.Pool); !ok || len(n.Reasons) > 0 || !n.ReservedFor.IsZero() || rec.Role != j.spec.Role || w.told.pools[rec.Pool].pool.State != fleet.PoolActive {
 			continue
 		}
 		if slices.Contains(rec.Runners, j.spec.Runner) && (j.spec.Backend == "" || j.spec.Backend == rec.Backend) && within(&j.spec.Demands, &n.Free) {

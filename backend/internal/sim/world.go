@@ -64,6 +64,7 @@ func coreTimes(heartbeat Time) core.Config {
 	return core.Config{
 		Heartbeat: heartbeat, Suspect: heartbeat * 5 / 2, Lost: 9 * heartbeat, OfferTimeout: 5 * second,
 		CancelSlack: 30 * second, DefaultGrace: 10 * second, AvoidFor: 30 * second,
+		ReserveAfter: 10 * second, QueueLimit: 100_000,
 	}
 }
 

@@ -64,7 +64,7 @@ func (l *Lease) On(event Event, now fleet.Time, times Times) bool {
 	was := l.State
 	switch event {
 	case Opened:
-		l.State, l.Seen, l.Heard = fleet.LeaseReady, now, now
+		l.State = fleet.LeaseReady // seen when it said hello, or since
 	case Renewed:
 		l.Seen, l.Heard = now, now
 		if was == fleet.LeaseSuspect {

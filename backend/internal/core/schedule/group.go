@@ -11,7 +11,7 @@ import (
 const levels = fleet.MaxSlots + 1
 
 // group is the nodes of one pool with the same attributes. Members are sorted
-// by id; a node that goes leaves a hole. Unblocked members stand in the set of
+// by id; a node that goes leaves a hole. Unblocked members that are not kept stand in the set of
 // their free slots. Counts are always right; positions and sets are made anew at
 // the next search when the order was disturbed.
 type group struct {
@@ -20,7 +20,7 @@ type group struct {
 	members []*Node
 	live    int32 // members without holes
 
-	eligible int32          // not blocked
+	eligible int32          // neither blocked nor kept
 	count    [levels]int32  // eligible by level
 	sets     [levels]bitset // of positions; made when first needed
 	top      uint64         // bit l-1: level l has somebody
@@ -68,7 +68,7 @@ func (g *group) shift(n *Node, blocks Blocks) {
 
 func (g *group) enter(n *Node) {
 	if n.level < 0 {
-		g.crew.blocked[n.blocks.First()]++
+		g.crew.blocked[n.first()]++
 		return
 	}
 	g.eligible++
@@ -83,7 +83,7 @@ func (g *group) enter(n *Node) {
 
 func (g *group) leave(n *Node) {
 	if n.level < 0 {
-		g.crew.blocked[n.blocks.First()]--
+		g.crew.blocked[n.first()]--
 		return
 	}
 	g.eligible--

@@ -102,7 +102,7 @@ func (c *crew) usable() (nodes int32) {
 	for _, g := range c.groups {
 		nodes += g.eligible
 	}
-	return nodes
+	return nodes + c.blocked[fleet.Reserved]
 }
 
 // Put adds the node, or moves it to another pool or other attributes, and sets

@@ -68,11 +68,12 @@ type Node struct {
 	capacity fleet.Vector
 	reserved fleet.Vector
 	blocks   Blocks
+	kept     bool // for one piece of work, until it fits
 
 	pool  *Pool
 	group *group
 	pos   int // in group.members
-	level int // whole free slots, 0..MaxSlots; -1 while blocked
+	level int // whole free slots, 0..MaxSlots; -1 while blocked or kept
 }
 
 // Reserved is a copy of what work holds on the node.
@@ -102,9 +103,17 @@ func (n *Node) Short(demand *fleet.Vector) fleet.Reason {
 	return reason
 }
 
+// first is the reason under which a node without a level counts.
+func (n *Node) first() fleet.Reason {
+	if n.blocks == 0 {
+		return fleet.Reserved
+	}
+	return n.blocks.First()
+}
+
 // levelOf is the node's place by rank.
 func (n *Node) levelOf() int {
-	if n.blocks != 0 {
+	if n.blocks != 0 || n.kept {
 		return -1
 	}
 	return int(min(n.FreeSlots(), fleet.MaxSlots))

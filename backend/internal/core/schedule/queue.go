@@ -2,8 +2,6 @@ package schedule
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/shared/ids"
@@ -13,14 +11,23 @@ import (
 // exported fields once and changes it through the Queue only.
 type Waiter struct {
 	Job      ids.JobID
+	App      string
 	Priority int32
 	Seq      uint64 // of arrival
 	Request  Request
 
-	shape *shape
-	lines []*line
-	token uint32 // entries with an older one are stale
-	at    int    // in Queue.all; valid while waiting
+	shape  *shape
+	places []place
+	token  uint32 // entries with an older one are stale
+	at     int    // in Queue.all; valid while waiting
+	past   past
+}
+
+// place is where work stands in one pool.
+type place struct {
+	strand *strand
+	era    *era       // it came in
+	parked fleet.Time // how long the strand had been parked by then
 }
 
 // Waiting reports that the work is in the queue.
@@ -29,7 +36,7 @@ func (w *Waiter) Waiting() bool { return w.shape != nil }
 // Alike reports that both ask for the same.
 func (w *Waiter) Alike(other *Waiter) bool { return w.shape == other.shape }
 
-// before is the order in which work of one pool is served.
+// before is the order in which work of one app is served in a pool.
 func (w *Waiter) before(other *Waiter) bool {
 	if w.Priority != other.Priority {
 		return w.Priority > other.Priority
@@ -37,54 +44,41 @@ func (w *Waiter) before(other *Waiter) bool {
 	return w.Seq < other.Seq
 }
 
-// shape is what equal requests have in common: a node that can't take one of
-// them can take none.
-type shape struct {
-	request Request
-	waiting int
-	key     shapeKey
+// in gives the strand in which the work waits for the pool, or nil.
+func (w *Waiter) in(p *poolQueue) *strand {
+	for i := range w.places {
+		if s := w.places[i].strand; s.line.pool == p {
+			return s
+		}
+	}
+	return nil
 }
 
-type shapeKey struct {
-	role, runner, backend, region string
-	slots                         int64
-	more                          string // demands beyond slots
-}
-
-// Queue holds the work that waits. Each pool has one line per shape; a piece of
-// work stands in the lines of all its pools.
+// Queue holds the work that waits. Each pool has one line a shape, and each line
+// one strand an app; a piece of work stands in a strand of each of its pools.
+// Whose strand is first is the apps' matter (flow), what of it is first the
+// app's: by priority, then by arrival.
 type Queue struct {
 	pools  map[string]*poolQueue
 	shapes map[shapeKey]*shape
 	all    []*Waiter
+	parked map[string][]*strand // by app
 	round  uint64
+	stamps uint64
 }
 
+// poolQueue is the work that waits for one pool. It is forgotten when none does.
 type poolQueue struct {
+	id    string
 	lines []*line
 	first int64 // work whose first pool this is
+	flows
+	again fleet.Time // not before is a node looked for that could be reserved
 }
-
-// line is the work of one shape in one pool: a heap by before, in which stale
-// entries stay until they surface or are too many.
-type line struct {
-	pool   *poolQueue
-	shape  *shape
-	heap   []entry
-	live   int
-	passed uint64 // the round in which the whole line was passed over
-}
-
-type entry struct {
-	w     *Waiter
-	token uint32
-}
-
-func (e entry) stale() bool { return e.token != e.w.token }
 
 // NewQueue makes an empty one.
 func NewQueue() *Queue {
-	return &Queue{pools: map[string]*poolQueue{}, shapes: map[shapeKey]*shape{}}
+	return &Queue{pools: map[string]*poolQueue{}, shapes: map[shapeKey]*shape{}, parked: map[string][]*strand{}}
 }
 
 // Len is the number of pieces of work that wait.
@@ -94,6 +88,9 @@ func (q *Queue) Len() int { return len(q.all) }
 // does not change the list nor the queue while it uses it.
 func (q *Queue) All() []*Waiter { return q.all }
 
+// Busy reports that work waits for the pool.
+func (q *Queue) Busy(pool string) bool { return q.pools[pool] != nil }
+
 // First counts the work that waits for the pool before any other.
 func (q *Queue) First(pool string) int64 {
 	if p := q.pools[pool]; p != nil {
@@ -102,9 +99,23 @@ func (q *Queue) First(pool string) int64 {
 	return 0
 }
 
-// Add puts w in the lines of its pools, in the order in which they are tried.
-// Without a pool it waits in none and can be found by All alone.
-func (q *Queue) Add(w *Waiter, pools []string) {
+// FirstOf counts the app's work that waits for the pool before any other.
+func (q *Queue) FirstOf(pool, app string) int64 {
+	if p := q.pools[pool]; p != nil && p.byApp[app] != nil {
+		return p.byApp[app].first
+	}
+	return 0
+}
+
+// Add puts w behind its like in its pools, in the order in which they are tried.
+// It has waited since; when it waits already, it is led elsewhere. Without a pool
+// it waits in none and can be found by All alone.
+func (q *Queue) Add(now fleet.Time, w *Waiter, pools []string, since fleet.Time) {
+	if w.Waiting() {
+		w.past = w.pastUntil(now)
+	} else {
+		w.past = past{passed: fleet.Never}
+	}
 	q.Remove(w)
 	w.shape = q.shapeOf(&w.Request)
 	w.shape.waiting++
@@ -113,16 +124,17 @@ func (q *Queue) Add(w *Waiter, pools []string) {
 	for i, id := range pools {
 		p := q.pools[id]
 		if p == nil {
-			p = &poolQueue{}
+			p = &poolQueue{id: id, flows: flows{byApp: map[string]*flow{}}}
 			q.pools[id] = p
 		}
+		s := q.strandOf(p, w, since)
 		if i == 0 {
 			p.first++
+			s.flow.first++
 		}
-		l := p.lineOf(w.shape)
-		l.live++
-		l.push(entry{w, w.token})
-		w.lines = append(w.lines, l)
+		s.live++
+		s.push(entry{w, w.token})
+		w.places = append(w.places, place{strand: s, era: s.line.newest(), parked: s.parkedUntil(now)})
 	}
 }
 
@@ -132,14 +144,20 @@ func (q *Queue) Remove(w *Waiter) {
 		return
 	}
 	w.token++
-	for i, l := range w.lines {
+	for i := range w.places {
+		s := w.places[i].strand
 		if i == 0 {
-			l.pool.first--
+			s.line.pool.first--
+			s.flow.first--
 		}
-		l.live--
-		l.tidy()
+		if s.live--; s.live == 0 {
+			q.drop(s)
+		} else if s.tidy(); s.head() == nil {
+			s.line.take(s) // what is left is set aside
+		}
 	}
-	w.lines = w.lines[:0]
+	clear(w.places)
+	w.places = w.places[:0]
 	if w.shape.waiting--; w.shape.waiting == 0 {
 		delete(q.shapes, w.shape.key)
 	}
@@ -150,106 +168,50 @@ func (q *Queue) Remove(w *Waiter) {
 	q.all = q.all[:len(q.all)-1]
 }
 
-func (q *Queue) shapeOf(r *Request) *shape {
-	key := shapeKey{role: r.Role, runner: r.Runner, backend: r.Backend, region: r.Region, slots: r.Demand.Slots}
-	if !r.Demand.Plain() {
-		key.more = spell(r.Demand)
+// strandOf finds or makes the strand for w in the pool.
+func (q *Queue) strandOf(p *poolQueue, w *Waiter, since fleet.Time) *strand {
+	f := p.flowOf(w.App)
+	for _, s := range f.strands {
+		if s.line.shape == w.shape {
+			return s
+		}
 	}
-	s := q.shapes[key]
-	if s == nil {
-		s = &shape{request: *r, key: key}
-		q.shapes[key] = s
+	l := p.lineOf(w.shape, since)
+	if len(f.strands) == 0 && f.tag < l.time {
+		q.retag(f, l.time)
 	}
+	s := &strand{flow: f, line: l, at: -1}
+	f.strands = append(f.strands, s)
+	l.strands++
+	l.insert(s)
 	return s
 }
 
-// spell writes the demands beyond slots so that equal ones read equal.
-func spell(v *fleet.Vector) string {
-	var b strings.Builder
-	for _, list := range [][]fleet.Quantity{v.Resources, v.Memory} {
-		for _, q := range list {
-			b.WriteString(q.Name)
-			b.WriteByte('=')
-			b.WriteString(strconv.FormatInt(q.Amount, 10))
-			b.WriteByte(',')
-		}
-		b.WriteByte(';')
+// drop forgets a strand in which nothing waits any more, and what it leaves empty.
+func (q *Queue) drop(s *strand) {
+	l, f := s.line, s.flow
+	l.take(s)
+	if s.parked {
+		q.unlist(s)
 	}
-	return b.String()
+	f.strands = slices.DeleteFunc(f.strands, func(other *strand) bool { return other == s })
+	if l.strands--; l.strands > 0 {
+		return
+	}
+	p := l.pool
+	p.lines = slices.DeleteFunc(p.lines, func(other *line) bool { return other == l })
+	if len(p.lines) == 0 {
+		delete(q.pools, p.id)
+	}
 }
 
-func (p *poolQueue) lineOf(s *shape) *line {
+func (p *poolQueue) lineOf(s *shape, since fleet.Time) *line {
 	for _, l := range p.lines {
 		if l.shape == s {
 			return l
 		}
 	}
-	l := &line{pool: p, shape: s}
+	l := &line{pool: p, shape: s, time: p.time, since: since}
 	p.lines = append(p.lines, l)
 	return l
-}
-
-// tidy drops an empty line, and stale entries when they are the most.
-func (l *line) tidy() {
-	if l.live == 0 {
-		l.pool.lines = slices.DeleteFunc(l.pool.lines, func(other *line) bool { return other == l })
-		return
-	}
-	if len(l.heap) < 64 || len(l.heap) < 2*l.live {
-		return
-	}
-	l.heap = slices.DeleteFunc(l.heap, entry.stale)
-	for i := len(l.heap)/2 - 1; i >= 0; i-- {
-		l.sink(i)
-	}
-}
-
-// head gives the line's next work, or nil.
-func (l *line) head() *Waiter {
-	for len(l.heap) > 0 {
-		if !l.heap[0].stale() {
-			return l.heap[0].w
-		}
-		l.pop()
-	}
-	return nil
-}
-
-func (l *line) push(e entry) {
-	l.heap = append(l.heap, e)
-	for i := len(l.heap) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !l.heap[i].w.before(l.heap[parent].w) {
-			return
-		}
-		l.heap[i], l.heap[parent] = l.heap[parent], l.heap[i]
-		i = parent
-	}
-}
-
-func (l *line) pop() entry {
-	top := l.heap[0]
-	last := len(l.heap) - 1
-	l.heap[0] = l.heap[last]
-	l.heap[last] = entry{}
-	l.heap = l.heap[:last]
-	l.sink(0)
-	return top
-}
-
-func (l *line) sink(i int) {
-	for {
-		child := 2*i + 1
-		if child >= len(l.heap) {
-			return
-		}
-		if right := child + 1; right < len(l.heap) && l.heap[right].w.before(l.heap[child].w) {
-			child = right
-		}
-		if !l.heap[child].w.before(l.heap[i].w) {
-			return
-		}
-		l.heap[i], l.heap[child] = l.heap[child], l.heap[i]
-		i = child
-	}
 }

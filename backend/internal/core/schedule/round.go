@@ -1,7 +1,7 @@
 package schedule
 
-// Round goes once through the work that waits for a pool, best first, while
-// its user places what fits. It ends with End.
+// Round goes once through the work that waits for a pool, first come what is
+// first, while its user places what fits. It ends with End.
 type Round struct {
 	queue *Queue
 	pool  *poolQueue
@@ -10,7 +10,7 @@ type Round struct {
 }
 
 type set struct {
-	line *line
+	strand *strand
 	entry
 }
 
@@ -22,51 +22,60 @@ func (q *Queue) Round(pool string) Round {
 
 // Next gives the first work whose line was not passed over and which n could
 // take (any work, if n is nil), or nil. What it gave before and what was
-// neither placed, passed nor set aside comes again.
+// neither placed, parked, passed nor set aside comes again.
 func (r *Round) Next(n *Node) *Waiter {
 	if r.pool == nil {
 		return nil
 	}
-	var best *Waiter
+	var best *strand
 	for _, l := range r.pool.lines {
-		if l.passed == r.id || n != nil && !n.Admits(&l.shape.request) {
+		if l.passed == r.id || len(l.heap) == 0 || n != nil && !n.Admits(&l.shape.request) {
 			continue
 		}
-		if w := l.head(); w != nil && (best == nil || w.before(best)) {
-			best = w
+		if s := l.heap[0]; best == nil || s.first(best) {
+			best = s
 		}
 	}
-	return best
+	if best == nil {
+		return nil
+	}
+	return best.head()
+}
+
+// first compares the strands on top of two lines: by their apps, and of one app
+// by their work.
+func (s *strand) first(other *strand) bool {
+	if s.flow != other.flow {
+		return s.flow.before(other.flow)
+	}
+	return s.head().before(other.head())
 }
 
 // Pass passes over all work of w's shape: nobody of the pool can take it.
 func (r *Round) Pass(w *Waiter) {
-	if l := r.lineOf(w); l != nil {
-		l.passed = r.id
+	if s := w.in(r.pool); s != nil {
+		s.line.passed = r.id
 	}
 }
 
 // SetAside passes over w alone: it is w that keeps away from the node.
 func (r *Round) SetAside(w *Waiter) {
-	if l := r.lineOf(w); l != nil && l.head() == w {
-		r.aside = append(r.aside, set{l, l.pop()})
+	s := w.in(r.pool)
+	if s == nil || s.head() != w {
+		return
+	}
+	r.aside = append(r.aside, set{s, s.pop()})
+	if s.head() == nil {
+		s.line.take(s)
 	}
 }
 
 // End puts back what was set aside.
 func (r *Round) End() {
-	for _, s := range r.aside {
-		if !s.stale() {
-			s.line.push(s.entry)
+	for _, a := range r.aside {
+		if !a.stale() {
+			a.strand.push(a.entry)
+			a.strand.line.insert(a.strand)
 		}
 	}
-}
-
-func (r *Round) lineOf(w *Waiter) *line {
-	for _, l := range w.lines {
-		if l.pool == r.pool {
-			return l
-		}
-	}
-	return nil
 }

@@ -148,7 +148,7 @@ func isExcluded(n *Node, excluded []Exclusion) bool {
 
 // Admits reports that the node, as it is, could take the request.
 func (n *Node) Admits(r *Request) bool {
-	return n.Eligible() && n.attrs.Role == r.Role && n.group.lacks(r) == Admitted && n.Short(r.Demand) == Admitted
+	return n.Eligible() && !n.kept && n.attrs.Role == r.Role && n.group.lacks(r) == Admitted && n.Short(r.Demand) == Admitted
 }
 
 // Reasons lists everything that keeps the node from the request, in order.
@@ -159,6 +159,9 @@ func (n *Node) Reasons(r *Request, excluded []Exclusion) []fleet.Reason {
 	}
 	if n.attrs.Role != r.Role {
 		all = all.With(fleet.WrongRole)
+	}
+	if n.kept {
+		all = all.With(fleet.Reserved)
 	}
 	one := Request{Runner: r.Runner}
 	for _, part := range []Request{one, {Backend: r.Backend}, {Region: r.Region}} {

@@ -77,6 +77,8 @@ func firstReason(n *Node, r *Request, excluded []Exclusion) (fleet.Reason, strin
 		return fleet.WrongRole, ""
 	case n.blocks != 0:
 		return n.blocks.First(), ""
+	case n.kept:
+		return fleet.Reserved, ""
 	case r.Runner != "" && !slices.Contains(n.attrs.Runners, r.Runner):
 		return fleet.NoRunner, ""
 	case r.Backend != "" && r.Backend != n.attrs.Backend:

@@ -1,0 +1,70 @@
+package core
+
+import (
+	"slices"
+
+	"rockpool/backend/internal/core/fleet"
+)
+
+// useSlots counts the slots that an app has reserved, by jobs and placements. What
+// it gives back may let its own waiting work go on.
+func (d *Dispatch) useSlots(app string, by int64) {
+	d.useOf(app).slots += by
+	if by < 0 {
+		d.relax(app)
+	}
+}
+
+// relax remembers an app whose work may wait for its quota no more.
+func (d *Dispatch) relax(app string) {
+	if d.queue.Len() > 0 && !slices.Contains(d.eased, app) {
+		d.eased = append(d.eased, app)
+	}
+}
+
+// unpark lets the work of apps that have slots again wait for nodes.
+func (d *Dispatch) unpark(now fleet.Time) {
+	for _, app := range d.eased {
+		for _, pool := range d.queue.Unpark(now, app) {
+			d.wakePool(pool)
+		}
+	}
+	clear(d.eased)
+	d.eased = d.eased[:0]
+}
+
+// overQuota reports that the app may not have so many slots more.
+func (d *Dispatch) overQuota(spec *fleet.JobSpec) bool {
+	most := d.appOf(spec).Share.MaxSlots
+	if most <= 0 || spec.Demands.Slots == 0 {
+		return false
+	}
+	u := d.uses[spec.App]
+	return u != nil && u.slots+spec.Demands.Slots > most || spec.Demands.Slots > most
+}
+
+// weightOf is the app's against others that wait for the same pool.
+func (d *Dispatch) weightOf(spec *fleet.JobSpec) int32 {
+	if w := d.appOf(spec).Share.Weight; w > 0 {
+		return w
+	}
+	return fleet.DefaultWeight
+}
+
+// refuses gives the reason for which a new job is not taken at all.
+func (d *Dispatch) refuses(now fleet.Time, ins *JobInsert) (why RefusedWhy, refused bool) {
+	spec := ins.Spec
+	if most := d.appOf(spec).Share.MaxOpenJobs; most > 0 {
+		if u := d.uses[spec.App]; u != nil && u.open >= most {
+			return RefusedOpenJobs, true
+		}
+	}
+	if d.cfg.QueueLimit <= 0 || spec.WhenExhausted == fleet.WhenExhaustedFail {
+		return 0, false
+	}
+	r := d.routeOf(spec)
+	if len(r.tries) == 0 || d.queue.FirstOf(r.tries[0], spec.App) < d.cfg.QueueLimit {
+		return 0, false
+	}
+	return RefusedQueueFull, ins.NotBefore > now || d.overQuota(spec) || !d.placeable(now, spec, r)
+}

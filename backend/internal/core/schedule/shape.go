@@ -1,0 +1,50 @@
+package schedule
+
+import (
+	"strconv"
+	"strings"
+
+	"rockpool/backend/internal/core/fleet"
+)
+
+// shape is what equal requests have in common: a node that can't take one of
+// them can take none.
+type shape struct {
+	request Request
+	waiting int
+	key     shapeKey
+}
+
+type shapeKey struct {
+	role, runner, backend, region string
+	slots                         int64
+	more                          string // demands beyond slots
+}
+
+func (q *Queue) shapeOf(r *Request) *shape {
+	key := shapeKey{role: r.Role, runner: r.Runner, backend: r.Backend, region: r.Region, slots: r.Demand.Slots}
+	if !r.Demand.Plain() {
+		key.more = spell(r.Demand)
+	}
+	s := q.shapes[key]
+	if s == nil {
+		s = &shape{request: *r, key: key}
+		q.shapes[key] = s
+	}
+	return s
+}
+
+// spell writes the demands beyond slots so that equal ones read equal.
+func spell(v *fleet.Vector) string {
+	var b strings.Builder
+	for _, list := range [][]fleet.Quantity{v.Resources, v.Memory} {
+		for _, q := range list {
+			b.WriteString(q.Name)
+			b.WriteByte('=')
+			b.WriteString(strconv.FormatInt(q.Amount, 10))
+			b.WriteByte(',')
+		}
+		b.WriteByte(';')
+	}
+	return b.String()
+}
