@@ -80,6 +80,7 @@ func (d *Dispatch) restorePlacements(now fleet.Time, open []OpenPlacement) {
 	for i := range open {
 		p := newPlacement(open[i].Spec)
 		p.row, p.written, p.kept = open[i].Row, true, true
+		p.row.ExpiresAt = min(p.row.ExpiresAt, now+fleet.MaxTTLMs) // the wall clock may have been set back
 		var on []*node
 		for _, at := range p.row.Nodes {
 			if n := d.nodes[at.Node]; n != nil {

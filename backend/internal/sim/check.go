@@ -21,7 +21,8 @@ func (w *World) checkAll() {
 	w.checkWaiting()
 }
 
-// checkSums: what is reserved on a node is what its jobs hold (W2, no leak).
+// checkSums: what is reserved on a node is what its jobs and placements hold (W2,
+// no leak).
 func (w *World) checkSums() {
 	sums := make([]fleet.Vector, len(w.nodes))
 	for _, j := range w.jobs {
@@ -29,9 +30,16 @@ func (w *World) checkSums() {
 			add(&sums[w.named[j.held].index], &j.spec.Demands, 1)
 		}
 	}
+	for _, g := range w.grants {
+		if g.lasts() {
+			for _, on := range g.row.Nodes {
+				add(&sums[w.named[on.Node].index], &g.spec.Demands, 1)
+			}
+		}
+	}
 	for i, n := range w.store.nodes {
 		if !within(&sums[i], &n.reserved) || !within(&n.reserved, &sums[i]) {
-			w.fail("W2", "%s: %+v reserved, its jobs hold %+v", n.rec.ID, n.reserved, sums[i])
+			w.fail("W2", "%s: %+v reserved, its work holds %+v", n.rec.ID, n.reserved, sums[i])
 		}
 	}
 	for i := range w.orders {
@@ -62,7 +70,14 @@ func (w *World) checkMemory() {
 			waiting++
 		}
 	}
-	if got, want := s.core.Totals(), (core.Totals{Jobs: open, Waiting: waiting, Held: held, Reserved: reserved}); got != want {
+	placements := 0
+	for _, g := range w.grants {
+		if g.lasts() {
+			placements++
+			reserved += g.spec.Demands.Slots * int64(g.spec.Count)
+		}
+	}
+	if got, want := s.core.Totals(), (core.Totals{Jobs: open, Waiting: waiting, Held: held, Reserved: reserved, Placements: placements}); got != want {
 		w.fail("W2", "the core has %+v, the database %+v", got, want)
 	}
 }

@@ -100,6 +100,19 @@ func init() {
 		{"attempts.<outcome>", "superseded ones that ended so", func(w *World, of string) int64 {
 			return w.countAttempts(func(a *attempt) bool { return a.superseded != "" && a.outcome.String() == of })
 		}},
+		{"placements", "asks of clients for placements", func(w *World, _ string) int64 { return w.counts.get("placements") }},
+		{"placements.app.<app>.<state>", "of the app, in the state", func(w *World, of string) int64 {
+			app, state, _ := strings.Cut(of, ".")
+			return w.countGrants(func(g *grant) bool { return g.spec.App == app && g.row.State.String() == state })
+		}},
+		{"placements.refused.<app>", "asks of the app for which no pool had the nodes", func(w *World, of string) int64 { return w.counts.get("placements.refused." + of) }},
+		{"placements.shared", "asks that got their key's placement of before", func(w *World, _ string) int64 { return w.counts.get("placements.shared") }},
+		{"placements.pool.<pool>", "nodes given, in the pool", func(w *World, of string) int64 {
+			return w.given(func(on fleet.PlacedOn) bool { return on.Pool == of })
+		}},
+		{"placements.node.<node>", "times that the node was given", func(w *World, of string) int64 {
+			return w.given(func(on fleet.PlacedOn) bool { return on.Node == of })
+		}},
 		{"offers.node.<node>", "offers to the node", func(w *World, of string) (n int64) {
 			if node := w.named[of]; node != nil {
 				n = node.offers

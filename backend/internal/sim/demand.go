@@ -169,6 +169,11 @@ func refusedAs(refused []core.Refusal, j *job, why core.RefusedWhy) bool {
 // resubmitAll lets the clients of a batch that came to nothing, as far as anybody
 // knows, ask again.
 func (w *World) resubmitAll(b *core.Effects) {
+	for i := range b.Placements {
+		if p := &b.Placements[i]; p.New {
+			w.askLater(w.store.grant(p.Spec.ID).ask)
+		}
+	}
 	for i := range b.Inserts {
 		n := w.store.job(b.Inserts[i].Spec.ID).order
 		w.counts.unanswered++

@@ -123,25 +123,31 @@ func (w *World) judgePlace(j *job, r *core.Reservation) {
 		w.fail("W1", "job %d is assigned to %s in %s; its decision says %+v", j.number, r.Node, r.Pool, d)
 		return
 	}
+	w.judgeWhere("job", j.number, j.spec, r.Node, r.Pool, j.row.Fallback, decided)
+}
+
+// judgeWhere: work that was decided then is on a node of a pool that it may go to,
+// and which took new work.
+func (w *World) judgeWhere(what string, number int, spec *fleet.JobSpec, node, pool string, fell bool, decided Time) {
 	allowed := false
-	for _, c := range w.told.chains(j.spec, decided) {
-		ok, fallback := c.allows(r.Pool)
-		allowed = allowed || ok && fallback == j.row.Fallback
+	for _, c := range w.told.chains(spec, decided) {
+		ok, fallback := c.allows(pool)
+		allowed = allowed || ok && fallback == fell
 	}
 	if !allowed {
 		rule := "W1"
-		if r.Pool == fleet.PoolUnassigned {
+		if pool == fleet.PoolUnassigned {
 			rule = "W11"
 		}
 		w.counts.outside++
-		w.fail(rule, "job %d of %s runs in %s (fallback %v), outside of its pools %+v", j.number, j.spec.App, r.Pool, j.row.Fallback, w.told.chains(j.spec, decided))
+		w.fail(rule, "%s %d of %s runs in %s (fallback %v), outside of its pools %+v", what, number, spec.App, pool, fell, w.told.chains(spec, decided))
 	}
-	if p, known := w.told.pools[r.Pool]; known && p.pool.State != fleet.PoolActive && p.since < decided {
-		w.fail("W6", "job %d is assigned in %s, which is %s", j.number, r.Pool, p.pool.State)
+	if p, known := w.told.pools[pool]; known && p.pool.State != fleet.PoolActive && p.since < decided {
+		w.fail("W6", "%s %d is assigned in %s, which is %s", what, number, pool, p.pool.State)
 	}
-	n := w.named[r.Node]
-	if (len(n.told.rec.Holds) > 0 || n.told.self) && n.told.since < decided && n.told.rec.Pool == r.Pool {
-		w.fail("W6", "job %d is assigned to %s, which is held since %v", j.number, n.id, Span(n.told.since))
+	n := w.named[node]
+	if (len(n.told.rec.Holds) > 0 || n.told.self) && n.told.since < decided && n.told.rec.Pool == pool {
+		w.fail("W6", "%s %d is assigned to %s, which is held since %v", what, number, n.id, Span(n.told.since))
 	}
 }
 
@@ -171,6 +177,11 @@ func decidedAt(e *core.Effects, r *core.Reservation) Time {
 	for i := range e.Inserts {
 		if e.Inserts[i].Spec.ID == r.Job {
 			return e.Inserts[i].Row.AssignedAt
+		}
+	}
+	for i := range e.Placements {
+		if e.Placements[i].Spec.ID == r.Job {
+			return e.Placements[i].Row.CreatedAt
 		}
 	}
 	return 0

@@ -147,8 +147,11 @@ type Step struct {
 	For      Span     `toml:"for"`   // how long it lasts; 0: for good
 	Share    Share    `toml:"share"` // of messages or transactions
 	Count    int      `toml:"count"`
-	Way      string   `toml:"way"` // partition: "up" (to the server), "down" or both
-	By       string   `toml:"by"`  // clock_jump: "+1h" or "-1h" of the wall clock
+	Slots    int64    `toml:"slots"`  // place: of each node
+	Spread   int32    `toml:"spread"` // place: on so many distinct nodes each
+	Key      string   `toml:"key"`    // place: whoever asks with it shares one
+	Way      string   `toml:"way"`    // partition: "up" (to the server), "down" or both
+	By       string   `toml:"by"`     // clock_jump: "+1h" or "-1h" of the wall clock
 	Role     string   `toml:"role"`
 	Runner   string   `toml:"runner"`
 	Run      Span     `toml:"run"`

@@ -49,6 +49,7 @@ var operatorActions = []action{
 			w.order(d, nil)
 		}
 	}},
+	{word: "place", help: "count placements of app (role, slots, key; spread: on so many distinct nodes each); renewed; for: given back after so long", do: func(w *World, s *Step) { w.place(s) }},
 	{word: "cancel", help: "count of the newest open jobs of app", do: func(w *World, s *Step) {
 		left := max(1, s.Count)
 		for i := len(w.jobs) - 1; i >= 0 && left > 0; i-- {

@@ -107,6 +107,7 @@ func (s *server) settle() {
 func (s *server) flush() {
 	e := s.pending
 	s.w.seeMemory(e)
+	s.w.unplaced(e)
 	for i := range e.Sends {
 		s.w.send(&e.Sends[i])
 	}
@@ -165,6 +166,7 @@ func (s *server) committed(process int64) {
 		return
 	}
 	w.acknowledge(b, s.refused)
+	w.granted(b)
 	if s.doubt {
 		s.load(w.store.latency())
 		return

@@ -152,6 +152,7 @@ func (s *store) snapshot() *core.Snapshot {
 		s.moments(&open.Row, s.clockOf)
 		snap.Jobs = append(snap.Jobs, open)
 	}
+	snap.Placements = s.openPlacements()
 	for _, a := range s.alarms {
 		if a.ResolvedAt == 0 {
 			a.RaisedAt, a.LastAt = s.clockOf(a.RaisedAt), s.clockOf(a.LastAt)
@@ -179,6 +180,7 @@ func compare(a, b string) int {
 func (s *store) commit(e *core.Effects) []core.Refusal {
 	s.refused.list = s.refused.list[:0]
 	s.refuseStale(e)
+	s.refusePlacements(e)
 	for s.refuseOverfull(e) {
 	}
 	for i := range e.Sessions {
@@ -188,6 +190,7 @@ func (s *store) commit(e *core.Effects) []core.Refusal {
 	}
 	s.release(e)
 	s.write(e)
+	s.grants(e)
 	s.reserve(e)
 	s.records(e)
 	for i := range e.Holds {

@@ -27,6 +27,7 @@ type World struct {
 	speaker *node  // whose message the server heard last
 	jobs    []*job // by number; ids carry the number
 	orders  []*order
+	grants  []*grant // by number, likewise
 	net     network
 	clock   wall
 

@@ -12,6 +12,10 @@ func (s *store) release(e *core.Effects) {
 		if !r.Release || s.refused.has(r.Job) {
 			continue
 		}
+		if g := s.grant(r.Job); g != nil {
+			add(&s.node(r.Node).reserved, r.Demand, -1) // its row says what it holds
+			continue
+		}
 		j := s.job(r.Job)
 		if j == nil || j.held != r.Node {
 			s.w.fail("W2", "a release of what is not held: %s on %s", r.Job, r.Node)
@@ -127,19 +131,27 @@ func (s *store) reserve(e *core.Effects) {
 			continue
 		}
 		j, n := s.job(r.Job), s.node(r.Node)
+		if g := s.grant(r.Job); g != nil {
+			s.take(n, r)
+			continue
+		}
 		if j.held != "" || j.row.Node != r.Node && !j.row.State.Terminal() {
 			s.w.fail("W2", "job %d is assigned to %s; its row says %q, %q holds it", j.number, r.Node, j.row.Node, j.held)
 		}
 		j.held = r.Node
-		add(&n.reserved, r.Demand, 1)
-		if !within(&n.reserved, &n.rec.Capacity) {
-			s.w.fail("W2", "%s: %+v reserved of %+v", r.Node, n.reserved, n.rec.Capacity)
-		}
+		s.take(n, r)
 		if !r.Adopt {
 			s.assigned(j, e, r)
 		}
 	}
 	s.heldByEnded(e)
+}
+
+func (s *store) take(n *row, r *core.Reservation) {
+	add(&n.reserved, r.Demand, 1)
+	if !within(&n.reserved, &n.rec.Capacity) {
+		s.w.fail("W2", "%s: %+v reserved of %+v", r.Node, n.reserved, n.rec.Capacity)
+	}
 }
 
 // heldByEnded finds rows that hold something and must not.
@@ -168,6 +180,11 @@ func (s *store) records(e *core.Effects) {
 		if s.refused.has(f.Job) {
 			continue
 		}
+		if g := s.grant(f.Job); g != nil {
+			g.recorded = true
+			s.w.counts.fallbacks++
+			continue
+		}
 		j := s.job(f.Job)
 		a := j.attempt(f.Attempt)
 		switch {
@@ -183,6 +200,12 @@ func (s *store) records(e *core.Effects) {
 	for i := range e.Reservations {
 		r := &e.Reservations[i]
 		if r.Release || r.Adopt || s.refused.has(r.Job) {
+			continue
+		}
+		if g := s.grant(r.Job); g != nil {
+			if g.recorded != g.row.Fallback {
+				s.w.fail("W1", "placement %d: fallback is %v on its row and a record is %v", g.number, g.row.Fallback, g.recorded)
+			}
 			continue
 		}
 		j := s.job(r.Job)

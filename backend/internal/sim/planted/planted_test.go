@@ -98,6 +98,24 @@ var bugs = []bug{
 		"a read has an effect", "align.go",
 		"func (d *Dispatch) Alignment() Alignment {", "func (d *Dispatch) Alignment() Alignment {\n\td.rev++", []string{"W12"},
 	},
+	{
+		"a key's placement is forgotten", "placements.go",
+		"if p := d.byKey[keyOfPlacement(ask.Spec)]; p != nil {",
+		"if p := d.byKey[keyOfPlacement(ask.Spec)]; p != nil && p.drained(now) {", []string{"W3"},
+	},
+	{
+		"a placement has one node twice", "place.go",
+		"\t\ttaken = append(taken, schedule.Exclusion{Node: next})\n", "", []string{"W1"},
+	},
+	{
+		"a lost node keeps its placements", "node.go",
+		"\t\td.endPlacement(now, p, placement.Gone, out)\n",
+		"\t\tif len(p.on) == 1 {\n\t\t\td.endPlacement(now, p, placement.Gone, out)\n\t\t}\n", []string{"W2"},
+	},
+	{
+		"a placement by fallback leaves no record", "placements.go",
+		"\tif dec.Fallback {", "\tif dec.Fallback && p.spec.Key != \"\" {", []string{"W1"},
+	},
 }
 
 // played are enough to find all of them.
