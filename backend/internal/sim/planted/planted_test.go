@@ -108,9 +108,8 @@ var bugs = []bug{
 		"\t\ttaken = append(taken, schedule.Exclusion{Node: next})\n", "", []string{"W1"},
 	},
 	{
-		"a lost node keeps its placements", "node.go",
-		"\t\td.endPlacement(now, p, placement.Gone, out)\n",
-		"\t\tif len(p.on) == 1 {\n\t\t\td.endPlacement(now, p, placement.Gone, out)\n\t\t}\n", []string{"W2"},
+		"a placement that has ended keeps its reservation", "placements.go",
+		"\t\td.index.Release(&n.slot, &p.spec.Demands)\n", "", []string{"W2"},
 	},
 	{
 		"a placement by fallback leaves no record", "placements.go",
