@@ -75,7 +75,19 @@ func showApp(d *desk, a rest.App) error {
 	var g grid
 	g.fact("id", a.ID)
 	g.fact("owner", a.Owner)
+	g.fact("weight", positive(int64(a.Share.Weight)))
+	g.fact("open jobs at most", positive(a.Share.MaxOpenJobs))
+	g.fact("placements at most", positive(a.Share.MaxPlacements))
+	g.fact("slots at most", positive(a.Share.MaxSlots))
 	g.fact("created", a.CreatedAt)
 	g.fact("version", a.Version)
 	return d.show(a, g)
+}
+
+// positive is a bound, or nothing: 0 is none.
+func positive(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
 }

@@ -145,6 +145,9 @@ func showJob(d *desk, j rest.Job) error {
 	if j.Percent != nil {
 		g.fact("progress", fmt.Sprintf("%d %%", *j.Percent))
 	}
+	g.fact("retry of", j.RetryOf)
+	g.fact("not before", j.NotBefore)
+	g.fact("waited", waitsText(j.Waits))
 	g.fact("created", j.CreatedAt)
 	g.fact("started", j.StartedAt)
 	g.fact("ended", j.EndedAt)
@@ -161,4 +164,21 @@ func placedIn(j rest.Job) string {
 		return j.Pool + " (fallback)"
 	}
 	return j.Pool
+}
+
+// waitsText is what a job waited for, and how long: pool 3s, offer 12ms.
+func waitsText(w *rest.Waits) string {
+	if w == nil {
+		return ""
+	}
+	var list []string
+	for _, part := range []struct {
+		name string
+		ms   int64
+	}{{"pool", w.Pool}, {"fairness", w.Fairness}, {"backoff", w.Backoff}, {"quota", w.Quota}, {"hold", w.Hold}, {"offer", w.Offer}} {
+		if part.ms > 0 {
+			list = append(list, part.name+" "+rest.Duration(time.Duration(part.ms)*time.Millisecond).String())
+		}
+	}
+	return strings.Join(list, ", ")
 }

@@ -34,9 +34,13 @@ type jobSubmit struct {
 	Region        *string           `placeholder:"NAME" help:"Region that its node must be in."`
 	Priority      *int32            `placeholder:"N" help:"0 to 100, high first."`
 	MaxAttempts   *int32            `placeholder:"N" help:"Attempts at most."`
-	OnNodeLost    string            `enum:",requeue,fail" default:"" placeholder:"requeue|fail" help:"What happens when its node is lost."`
+	OnNodeLost    string            `enum:",requeue,fail,hold" default:"" placeholder:"requeue|fail|hold" help:"What happens when its node is lost; hold: a person decides."`
 	WhenExhausted string            `enum:",wait,fail" default:"" placeholder:"wait|fail" help:"What happens when no node can take it."`
 	RunTimeout    *time.Duration    `placeholder:"10m" help:"How long it may run."`
+	QueueTimeout  *time.Duration    `placeholder:"1h" help:"How long it may wait for a node, over all its attempts."`
+	NotBefore     *time.Time        `placeholder:"2026-12-01T02:00:00Z" help:"Time before which it does not run."`
+	RetryBackoff  *time.Duration    `placeholder:"1s" help:"Pause after an attempt that counted; doubled by each further one, 0s: none."`
+	AvoidFailed   bool              `name:"avoid-failed-node" help:"Keep it from nodes on which an attempt of it ended without success."`
 	Label         map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Label. Repeat for more."`
 
 	Wait           optionalWait `placeholder:"30s" help:"Wait for the end, 30s or as long as --wait=DURATION says; exits 2, 3 or 4 when it did not succeed."`
@@ -147,6 +151,10 @@ func (c *jobSubmit) amend(job *rest.JobRequest) {
 	override(&job.Priority, c.Priority)
 	override(&job.MaxAttempts, c.MaxAttempts)
 	override(&job.RunTimeout, (*rest.Duration)(c.RunTimeout))
+	override(&job.QueueTimeout, (*rest.Duration)(c.QueueTimeout))
+	override(&job.RetryBackoff, (*rest.Duration)(c.RetryBackoff))
+	override(&job.NotBefore, rest.AtPtr(c.NotBefore))
+	job.AvoidFailedNode = job.AvoidFailedNode || c.AvoidFailed
 	for name, value := range c.Param {
 		put(&job.Params, name, rest.Scalar(value))
 	}

@@ -77,7 +77,8 @@ func TestSubmit_SaysWhatItWasTold(t *testing.T) {
 	s := newServer(t, answers)
 	got := rockpool(t, "job", "submit", "--app=cam-7", "--runner=vmaf", "--role=edge", "--param", "threads=1", "--param", "filter=a=b;c,d",
 		"--demand", "slots=2", "--demand", "memoryMib=512", "--backend=cpu", "--region=ams", "--priority=0", "--max-attempts=1",
-		"--on-node-lost=fail", "--when-exhausted=fail", "--run-timeout=10m", "--label", "build=812", "--label", "a=b", "--idempotency-key=k1")
+		"--on-node-lost=hold", "--when-exhausted=fail", "--run-timeout=10m", "--queue-timeout=1h", "--retry-backoff=0s",
+		"--not-before=2026-12-01T03:00:00+01:00", "--avoid-failed-node", "--label", "build=812", "--label", "a=b", "--idempotency-key=k1")
 	if got.code != exitOK {
 		t.Fatalf("%+v", got)
 	}
@@ -85,7 +86,8 @@ func TestSubmit_SaysWhatItWasTold(t *testing.T) {
 	want := map[string]any{
 		"app": "cam-7", "runner": "vmaf", "role": "edge", "params": map[string]any{"threads": "1", "filter": "a=b;c,d"},
 		"demands": map[string]any{"slots": 2.0, "memoryMib": 512.0}, "backend": "cpu", "region": "ams", "priority": 0.0, "maxAttempts": 1.0,
-		"onNodeLost": "fail", "whenExhausted": "fail", "runTimeout": "10m", "labels": []any{[]any{"a", "b"}, []any{"build", "812"}},
+		"onNodeLost": "hold", "whenExhausted": "fail", "runTimeout": "10m", "queueTimeout": "1h", "retryBackoff": "0s",
+		"notBefore": "2026-12-01T02:00:00.000Z", "avoidFailedNode": true, "labels": []any{[]any{"a", "b"}, []any{"build", "812"}},
 	}
 	if !reflect.DeepEqual(body, want) {
 		t.Errorf("submitted\n%v, want\n%v", body, want)
