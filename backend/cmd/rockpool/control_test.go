@@ -58,6 +58,10 @@ func TestControl_SaysWhatItWasTold(t *testing.T) {
 			`{"roles": [], "grants": [{"role": "operator", "pool": "a"}, {"role": "operator", "pool": "b"}]}`, ""},
 		"user roles 2 --role=user --no-grants":             {"PUT /v1/admin/users/2/roles", `{"roles": ["user"], "grants": []}`, ""},
 		"job submit --app=a --runner=noop --pool=canary-1": {"POST /v1/jobs", `{"app": "a", "runner": "noop", "pool": "canary-1"}`, ""},
+		"placement create --app=a --role=origin --key=s-42 --slots=1 --memory-mib=64 --count=2 --ttl=5m --region=ams": {"POST /v1/placements",
+			`{"app": "a", "role": "origin", "key": "s-42", "slots": 1, "memoryMib": 64, "count": 2, "ttl": "5m", "region": "ams"}`, ""},
+		"placement renew p1 --ttl=10m": {"POST /v1/placements/p1/renew", `{"ttl": "10m"}`, ""},
+		"placement renew p1":           {"POST /v1/placements/p1/renew", `{}`, ""},
 	} {
 		answers := map[string]http.HandlerFunc{"GET /v1/admin/node-pools/p": document(200, pool)}
 		call, _, _ := strings.Cut(want.call, "?")
@@ -103,6 +107,7 @@ func TestControl_RefusesWhatNobodyCouldCarryOut(t *testing.T) {
 	for args, says := range map[string]string{
 		"pool set p":                                  "say what to set",
 		"pool set p --state=closed":                   "--state",
+		"placement create --app=a":                    "--app and --role",
 		"pool promote p":                              "--to",
 		"node drain n --wait --dry-run":               "--dry-run does nothing",
 		"node drain n --deadline=-1s":                 "--deadline",
@@ -135,6 +140,11 @@ func TestControl_Tables(t *testing.T) {
 			"bindings": [{"role": "", "pools": ["gpu-big", "pool-7"]}], "resolutions": [{"role": "", "rule": "binding", "text": "to gpu-big, then pool-7"}]}`),
 		"GET /v1/apps/cam-7/candidates": document(200, `{"hint": "no node runs vmaf", "decision": {"text": "pool-7: 0 of 1 nodes could take it."},
 			"pools": [{"pool": "pool-7", "candidates": 0, "reasons": [{"reason": "runner", "nodes": 1, "nodeIds": ["n1"]}]}]}`),
+		"GET /v1/placements/p1": document(200, `{"id": "p1", "app": "cam-7", "role": "origin", "key": "stream-42", "state": "active", "slots": 1,
+			"createdAt": "2026-11-29T15:04:05Z", "expiresAt": "2026-11-29T15:09:05Z",
+			"nodes": [{"id": "ams-origin-01", "pool": "pool-7", "lease": "ready", "endpoints": {"webrtc": "https://w", "publish": "https://p"}}]}`),
+		"GET /v1/placements": document(200, `{"items": [{"id": "p1", "app": "cam-7", "role": "edge", "state": "active", "slots": 0,
+			"expiresAt": "2026-11-29T15:09:05Z", "nodes": [{"id": "e1"}, {"id": "e2"}]}], "nextPageToken": ""}`),
 		"GET /v1/usage":           document(200, `{"items": [{"day": "2026-11-29", "app": "cam-7", "pool": "pool-7", "attempts": 3, "slotSeconds": 90, "fallbackSlotSeconds": 30}], "nextPageToken": ""}`),
 		"GET /v1/admin/alignment": document(200, `{"apps": [{"app": "cam-7", "nodes": 0, "elsewhere": 2, "text": "work of cam-7 finds no usable node"}], "pools": [{"pool": "gpu-big", "nodes": 3}]}`),
 	})
@@ -172,6 +182,23 @@ pool-7  1      runner     n1
 		"usage": `
 DAY         APP    POOL    ATTEMPTS  SLOT SECONDS  AS FALLBACK
 2026-11-29  cam-7  pool-7  3         90            30
+`,
+		"placement get p1": `
+id        p1
+app       cam-7
+role      origin
+key       stream-42
+state     active
+slots     1
+node      ams-origin-01 of pool-7 (ready)
+endpoint  publish https://p
+endpoint  webrtc https://w
+created   2026-11-29T15:04:05Z
+expires   2026-11-29T15:09:05Z
+`,
+		"placement list": `
+ID  APP    ROLE  KEY  STATE   SLOTS  NODES  EXPIRES               ENDED
+p1  cam-7  edge  -    active  0      e1,e2  2026-11-29T15:09:05Z  -
 `,
 		"alignment": `
 WHAT          NODES  ELSEWHERE  DETAIL

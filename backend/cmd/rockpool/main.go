@@ -27,26 +27,27 @@ type commands struct {
 	Connection connection `embed:""`
 	Output     string     `short:"o" enum:"table,json,name" default:"table" placeholder:"table|json" help:"How to print: a table, or the REST document as json; sim list also knows name."`
 
-	Serve    serveCommand     `cmd:"" help:"Run the server."`
-	Job      jobCommand       `cmd:"" help:"Submit jobs, follow and explain them."`
-	Node     nodeCommand      `cmd:"" help:"Show nodes, move, hold, drain and revoke them."`
-	Pool     poolCommand      `cmd:"" help:"Show, create, change and promote pools."`
-	Binding  bindingCommand   `cmd:"" help:"Bind apps' work to pools."`
-	Role     roleCommand      `cmd:"" help:"Show and add roles of nodes and work."`
-	App      appCommand       `cmd:"" help:"Create and show apps, and where their work would go."`
-	License  licenseCommand   `cmd:"" help:"Create, show and revoke licenses."`
-	User     userCommand      `cmd:"" help:"Create and show users, set their roles."`
-	Token    tokenCommand     `cmd:"" help:"Create, show and delete API tokens."`
-	Artifact artifactCommand  `cmd:"" help:"Upload and fetch artifacts."`
-	Alarm    alarmCommand     `cmd:"" help:"Show, acknowledge and silence alarms."`
-	Align    alignmentCommand `cmd:"" name:"alignment" help:"List what will fail before a request does: apps without a usable node, pools that nothing resolves to."`
-	Usage    usageCommand     `cmd:"" help:"Add up what work took: slot-seconds by day, app and pool."`
-	Audit    auditCommand     `cmd:"" help:"Read the audit entries, check their chain and the pools' isolation."`
-	Admin    adminCommand     `cmd:"" help:"Set the server up, ask whether it is ready."`
-	Load     loadCommand      `cmd:"" help:"Measure the server on this machine."`
-	Sim      simCommand       `cmd:"" help:"Play scenarios with the real deciding code over a virtual fleet."`
-	Version  versionCommand   `cmd:"" help:"Print the version of this program."`
-	Docs     docsCommand      `cmd:"" hidden:"" help:"Print the reference of this command line."`
+	Serve     serveCommand     `cmd:"" help:"Run the server."`
+	Job       jobCommand       `cmd:"" help:"Submit jobs, follow and explain them."`
+	Placement placementCommand `cmd:"" help:"Reserve nodes for clients outside, renew and release them."`
+	Node      nodeCommand      `cmd:"" help:"Show nodes, move, hold, drain and revoke them."`
+	Pool      poolCommand      `cmd:"" help:"Show, create, change and promote pools."`
+	Binding   bindingCommand   `cmd:"" help:"Bind apps' work to pools."`
+	Role      roleCommand      `cmd:"" help:"Show and add roles of nodes and work."`
+	App       appCommand       `cmd:"" help:"Create and show apps, and where their work would go."`
+	License   licenseCommand   `cmd:"" help:"Create, show and revoke licenses."`
+	User      userCommand      `cmd:"" help:"Create and show users, set their roles."`
+	Token     tokenCommand     `cmd:"" help:"Create, show and delete API tokens."`
+	Artifact  artifactCommand  `cmd:"" help:"Upload and fetch artifacts."`
+	Alarm     alarmCommand     `cmd:"" help:"Show, acknowledge and silence alarms."`
+	Align     alignmentCommand `cmd:"" name:"alignment" help:"List what will fail before a request does: apps without a usable node, pools that nothing resolves to."`
+	Usage     usageCommand     `cmd:"" help:"Add up what work took: slot-seconds by day, app and pool."`
+	Audit     auditCommand     `cmd:"" help:"Read the audit entries, check their chain and the pools' isolation."`
+	Admin     adminCommand     `cmd:"" help:"Set the server up, ask whether it is ready."`
+	Load      loadCommand      `cmd:"" help:"Measure the server on this machine."`
+	Sim       simCommand       `cmd:"" help:"Play scenarios with the real deciding code over a virtual fleet."`
+	Version   versionCommand   `cmd:"" help:"Print the version of this program."`
+	Docs      docsCommand      `cmd:"" hidden:"" help:"Print the reference of this command line."`
 }
 
 // run is the program without its process: it returns the exit code.

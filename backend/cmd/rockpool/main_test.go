@@ -166,8 +166,8 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestExitCode_OfAPlacementThatIsRefused(t *testing.T) {
-	newServer(t, map[string]http.HandlerFunc{"GET /v1/pools/p": problem(503, "pool_exhausted", "pool-7 has 14 nodes and none can take it")})
-	if got := rockpool(t, "pool", "get", "p"); got.code != exitNotPlaced || !strings.HasPrefix(got.errs, "rockpool: pool-7 has 14 nodes") {
+	newServer(t, map[string]http.HandlerFunc{"POST /v1/placements": problem(503, "pool_exhausted", "pool-7 has 14 nodes and none can take it")})
+	if got := rockpool(t, "placement", "create", "--app=a", "--role=edge"); got.code != exitNotPlaced || !strings.HasPrefix(got.errs, "rockpool: pool-7 has 14 nodes") {
 		t.Errorf("got %+v", got)
 	}
 }

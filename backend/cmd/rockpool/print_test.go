@@ -55,6 +55,8 @@ func TestAttack_A46_NoEscapeOfTheServerReachesTheTerminal(t *testing.T) {
 		"GET /v1/admin/audit/isolation":      say(`{"found": 1, "crossings": [{"job": $, "node": $, "pool": $, "detail": $}]}`),
 		"GET /v1/usage":                      say(`{"items": [{"day": $, "app": $, "pool": $}], "nextPageToken": ""}`),
 		"GET /v1/admin/alignment":            say(`{"apps": [{"app": $, "text": $}], "pools": [{"pool": $}]}`),
+		"GET /v1/placements/p1":              say(`{"id": $, "key": $, "purpose": $, "nodes": [{"id": $, "pool": $, "lease": $, "endpoints": {$: $}}], "decision": {"text": $}}`),
+		"GET /v1/placements":                 say(`{"items": [{"id": $, "app": $, "key": $, "nodes": [{"id": $}]}], "nextPageToken": ""}`),
 		"GET /v1/admin/roles":                say(`{"items": [{"name": $}], "nextPageToken": ""}`),
 	})
 	for _, args := range [][]string{
@@ -62,7 +64,7 @@ func TestAttack_A46_NoEscapeOfTheServerReachesTheTerminal(t *testing.T) {
 		{"job", "explain", "j1"}, {"job", "explain", "j1", "--now"}, {"job", "logs", "j1"}, {"audit", "list"}, {"user", "list"}, {"app", "get", "a1"},
 		{"pool", "get", "p1"}, {"node", "move", "n1", "--pool", "p", "--dry-run"}, {"node", "drain", "n1"}, {"binding", "list"},
 		{"node", "drain", "n1", "--wait", "--every", "1ms", "--timeout", "1ms"}, {"binding", "get", "a1"}, {"app", "candidates", "a1"},
-		{"alarm", "list"}, {"alarm", "get", "7"}, {"audit", "isolation"}, {"usage"}, {"alignment"}, {"role", "list"},
+		{"alarm", "list"}, {"alarm", "get", "7"}, {"audit", "isolation"}, {"usage"}, {"alignment"}, {"role", "list"}, {"placement", "get", "p1"}, {"placement", "list"},
 	} {
 		for _, format := range []string{"table", "json"} {
 			got := rockpool(t, append(args, "-o", format)...)

@@ -82,7 +82,7 @@ func (c *jobSubmit) Validate() error {
 
 // Run uploads the inputs, submits the job, and waits for its end when told to.
 func (c *jobSubmit) Run(ctx context.Context, d *desk, server *client.Client) error {
-	job, err := c.read(d.in)
+	job, err := readDocument[rest.JobRequest](c.File, "job", d.in)
 	if err != nil {
 		return err
 	}
@@ -90,11 +90,7 @@ func (c *jobSubmit) Run(ctx context.Context, d *desk, server *client.Client) err
 	if err := c.upload(ctx, server, &job); err != nil {
 		return err
 	}
-	key := c.IdempotencyKey
-	if key == "" {
-		key = uuid.NewString()
-	}
-	submitted, err := server.SubmitJob(ctx, job, key)
+	submitted, err := server.SubmitJob(ctx, job, newKey(c.IdempotencyKey))
 	if err != nil {
 		return err
 	}
@@ -104,26 +100,35 @@ func (c *jobSubmit) Run(ctx context.Context, d *desk, server *client.Client) err
 	return waitAndShow(ctx, d, server, submitted.ID, time.Duration(c.Wait))
 }
 
-// read takes the job from the file, if one is named. A key that no job has is
-// refused here already.
-func (c *jobSubmit) read(stdin io.Reader) (rest.JobRequest, error) {
-	var job rest.JobRequest
-	if c.File == "" {
-		return job, nil
+// newKey is the idempotency key that was given, or one of this call alone: its tries
+// over a refusal that passes are one request.
+func newKey(given string) string {
+	if given == "" {
+		return uuid.NewString()
 	}
-	text, err := readAll(c.File, stdin)
+	return given
+}
+
+// readDocument reads a request's document from a file, - standard input, or takes an
+// empty one when no file is named. An unknown key is refused.
+func readDocument[T any](path, what string, stdin io.Reader) (T, error) {
+	var document T
+	if path == "" {
+		return document, nil
+	}
+	text, err := readAll(path, stdin)
 	if err != nil {
-		return job, fmt.Errorf("read the job: %w", err)
+		return document, fmt.Errorf("read the %s: %w", what, err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&job); err != nil {
-		return job, fmt.Errorf("the job in %s: %w", c.File, err)
+	if err := decoder.Decode(&document); err != nil {
+		return document, fmt.Errorf("the %s in %s: %w", what, path, err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		return job, fmt.Errorf("the job in %s: one document, nothing behind it", c.File)
+		return document, fmt.Errorf("the %s in %s: one document, nothing behind it", what, path)
 	}
-	return job, nil
+	return document, nil
 }
 
 func readAll(path string, stdin io.Reader) ([]byte, error) {
@@ -135,17 +140,12 @@ func readAll(path string, stdin io.Reader) ([]byte, error) {
 
 // amend puts what the flags say over the job.
 func (c *jobSubmit) amend(job *rest.JobRequest) {
-	for _, f := range []struct {
-		flag string
-		into *string
-	}{
-		{c.App, &job.App}, {c.Role, &job.Role}, {c.Runner, &job.Runner}, {c.Pool, &job.Pool},
-		{c.OnNodeLost, &job.OnNodeLost}, {c.WhenExhausted, &job.WhenExhausted},
-	} {
-		if f.flag != "" {
-			*f.into = f.flag
-		}
-	}
+	replace(&job.App, c.App)
+	replace(&job.Role, c.Role)
+	replace(&job.Runner, c.Runner)
+	replace(&job.Pool, c.Pool)
+	replace(&job.OnNodeLost, c.OnNodeLost)
+	replace(&job.WhenExhausted, c.WhenExhausted)
 	override(&job.Backend, c.Backend)
 	override(&job.Region, c.Region)
 	override(&job.Priority, c.Priority)
@@ -173,6 +173,12 @@ func (c *jobSubmit) amendDemands(job *rest.JobRequest) {
 	}
 	if n, ok := c.Demand["memoryMib"]; ok {
 		job.Demands.MemoryMib = &n
+	}
+}
+
+func replace(into *string, flag string) {
+	if flag != "" {
+		*into = flag
 	}
 }
 
