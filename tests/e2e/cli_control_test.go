@@ -165,3 +165,32 @@ func TestCLI_AuditIsolationNamesAForgedRow(t *testing.T) {
 		t.Errorf("as JSON: %v, ended %d: %s", err, ran.Code, ran.Out)
 	}
 }
+
+// Clients outside get nodes, keep them by renewing, and give them back.
+func TestCLI_PlacesForClientsOutside(t *testing.T) {
+	t.Parallel()
+	u := newTenant(t, server(t))
+	n := u.node("1", rig.RawOptions{Slots: 2})
+	at := func(args string) string { return fill(args, "APP", u.app, "NODE", n.Name) }
+	create := []string{"placement", "create", "--app", u.app, "--role", "worker", "--key", "stream-42", "--slots", "2", "-o", "json"}
+	var first, again struct{ ID string }
+	for _, into := range []any{&first, &again} {
+		ran := u.s.Run(t, u.token, create...)
+		if err := json.Unmarshal([]byte(ran.Out), into); err != nil || ran.Code != 0 {
+			t.Fatalf("ended %d: %s%s", ran.Code, ran.Out, ran.Err)
+		}
+	}
+	if first.ID == "" || first.ID != again.ID {
+		t.Errorf("the same key got %s and then %s", first.ID, again.ID)
+	}
+	u.walk(u.token,
+		step{"placement get " + first.ID, 0, n.Name + " of " + u.pool()},
+		step{at("placement list --app APP --state active"), 0, first.ID},
+		step{at("placement create --app APP --role worker --key other --slots 1"), 2, "pool_exhausted"},
+		step{at("placement create --app APP --role worker --slots 99"), 1, "slots"},
+		step{"placement renew " + first.ID + " --ttl 1h", 0, "active"},
+		step{"placement release " + first.ID, 0, "released"},
+		step{"placement renew " + first.ID, 1, "conflict"},
+		step{at("placement create --app APP --role worker --key other --slots 1"), 0, n.Name},
+	)
+}
