@@ -69,9 +69,17 @@ func (c *auditIsolation) Run(ctx context.Context, d *desk, server *client.Client
 	text := fmt.Sprintf("isolation does not hold: %d attempts ran outside their pools without a record", found.Found)
 	if len(found.Crossings) > 0 {
 		x := found.Crossings[0]
-		text += fmt.Sprintf("; the first: job %s attempt %d on %s of %s", x.Job, x.Attempt, x.Node, x.Pool)
+		text += fmt.Sprintf("; the first: %s on %s of %s", crossed(x), x.Node, x.Pool)
 	}
 	return errors.New(text)
+}
+
+// crossed names what is where it should not be.
+func crossed(x rest.Crossing) string {
+	if x.Placement != "" {
+		return "placement " + x.Placement
+	}
+	return fmt.Sprintf("job %s attempt %d", x.Job, x.Attempt)
 }
 
 func isolationFacts(found rest.Isolation) grid {
@@ -81,6 +89,7 @@ func isolationFacts(found rest.Isolation) grid {
 	g.fact("to", found.To)
 	g.fact("jobs", found.Jobs)
 	g.fact("attempts", found.Attempts)
+	g.fact("placements", found.Placements)
 	g.fact("fallbacks", found.Fallbacks)
 	g.fact("undecided", found.Undecided)
 	g.fact("tolerance", found.Tolerance)
@@ -89,9 +98,9 @@ func isolationFacts(found rest.Isolation) grid {
 }
 
 func crossingRows(found rest.Isolation) grid {
-	g := columns("JOB", "ATTEMPT", "NODE", "POOL", "DETAIL")
+	g := columns("WORK", "NODE", "POOL", "DETAIL")
 	for _, x := range found.Crossings {
-		g.row(x.Job, x.Attempt, x.Node, x.Pool, x.Detail)
+		g.row(crossed(x), x.Node, x.Pool, x.Detail)
 	}
 	return g
 }

@@ -145,7 +145,7 @@ func TestControl_Tables(t *testing.T) {
 			"nodes": [{"id": "ams-origin-01", "pool": "pool-7", "lease": "ready", "endpoints": {"webrtc": "https://w", "publish": "https://p"}}]}`),
 		"GET /v1/placements": document(200, `{"items": [{"id": "p1", "app": "cam-7", "role": "edge", "state": "active", "slots": 0,
 			"expiresAt": "2026-11-29T15:09:05Z", "nodes": [{"id": "e1"}, {"id": "e2"}]}], "nextPageToken": ""}`),
-		"GET /v1/usage":           document(200, `{"items": [{"day": "2026-11-29", "app": "cam-7", "pool": "pool-7", "attempts": 3, "slotSeconds": 90, "fallbackSlotSeconds": 30}], "nextPageToken": ""}`),
+		"GET /v1/usage":           document(200, `{"items": [{"day": "2026-11-29", "app": "cam-7", "pool": "pool-7", "attempts": 3, "slotSeconds": 90, "fallbackSlotSeconds": 30, "placements": 1, "placementSlotSeconds": 60}], "nextPageToken": ""}`),
 		"GET /v1/admin/alignment": document(200, `{"apps": [{"app": "cam-7", "nodes": 0, "elsewhere": 2, "text": "work of cam-7 finds no usable node"}], "pools": [{"pool": "gpu-big", "nodes": 3}]}`),
 	})
 	for args, want := range map[string]string{
@@ -180,8 +180,8 @@ pool-7  0      candidate  -
 pool-7  1      runner     n1
 `,
 		"usage": `
-DAY         APP    POOL    ATTEMPTS  SLOT SECONDS  AS FALLBACK
-2026-11-29  cam-7  pool-7  3         90            30
+DAY         APP    POOL    ATTEMPTS  SLOT SECONDS  AS FALLBACK  PLACEMENTS  THEIR SLOT SECONDS
+2026-11-29  cam-7  pool-7  3         90            30           1           60
 `,
 		"placement get p1": `
 id        p1

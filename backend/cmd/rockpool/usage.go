@@ -19,8 +19,9 @@ func (c *usageCommand) Run(ctx context.Context, d *desk, server *client.Client) 
 	read := func(ctx context.Context, _ client.Page) (rest.List[rest.Usage], error) {
 		return server.Usage(ctx, client.UsageFilter{Since: c.Since, Until: c.Until, App: c.App, Pool: c.Pool})
 	}
-	head := columns("DAY", "APP", "POOL", "ATTEMPTS", "SLOT SECONDS", "AS FALLBACK")
+	head := columns("DAY", "APP", "POOL", "ATTEMPTS", "SLOT SECONDS", "AS FALLBACK", "PLACEMENTS", "THEIR SLOT SECONDS")
 	return showList(ctx, d, paging{}, read, head, func(g *grid, u rest.Usage) {
-		g.row(u.Day, u.App, u.Pool, u.Attempts, u.SlotSeconds, u.FallbackSlotSeconds)
+		g.row(u.Day, u.App, u.Pool, u.Attempts, u.SlotSeconds, u.FallbackSlotSeconds,
+			u.Placements, u.PlacementSlotSeconds)
 	})
 }

@@ -92,6 +92,7 @@ func usageDoc(u *record.Usage) rest.Usage {
 	return rest.Usage{
 		Day: u.Day.Format(time.DateOnly), App: u.App, Pool: u.Pool, Attempts: u.Attempts,
 		SlotSeconds: u.SlotSeconds, FallbackSlotSeconds: u.FallbackSlotSeconds,
+		Placements: u.Placements, PlacementSlotSeconds: u.PlacementSlotSeconds, PlacementFallbackSlotSeconds: u.PlacementFallbackSlotSeconds,
 	}
 }
 
@@ -111,11 +112,16 @@ func (a *API) auditIsolation(c *call) error {
 
 func isolationDoc(i *record.Isolation) rest.Isolation {
 	doc := rest.Isolation{
-		Holds: i.Found == 0, From: rest.AtPtr(i.From), To: rest.AtPtr(i.To), Jobs: i.Jobs, Attempts: i.Attempts, Fallbacks: i.Fallbacks,
-		Undecided: i.Undecided, Tolerance: rest.Duration(i.Tolerance), Crossings: make([]rest.Crossing, len(i.Crossings)), Found: i.Found,
+		Holds: i.Found == 0, From: rest.AtPtr(i.From), To: rest.AtPtr(i.To), Jobs: i.Jobs, Attempts: i.Attempts,
+		Placements: i.Placements, Fallbacks: i.Fallbacks, Undecided: i.Undecided, Tolerance: rest.Duration(i.Tolerance), Crossings: make([]rest.Crossing, len(i.Crossings)), Found: i.Found,
 	}
 	for n, x := range i.Crossings {
-		doc.Crossings[n] = rest.Crossing{Job: x.Job.String(), Attempt: x.Attempt, Node: x.Node, Pool: x.Pool, Detail: x.Detail}
+		doc.Crossings[n] = rest.Crossing{Attempt: x.Attempt, Node: x.Node, Pool: x.Pool, Detail: x.Detail}
+		if x.Placement {
+			doc.Crossings[n].Placement = x.Job.String()
+		} else {
+			doc.Crossings[n].Job = x.Job.String()
+		}
 	}
 	return doc
 }

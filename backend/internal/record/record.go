@@ -273,14 +273,19 @@ type Usage struct {
 	Attempts            int64 // that ran on that day
 	SlotSeconds         int64
 	FallbackSlotSeconds int64 // of these, as fallback
+	// Placements are counted and added up for themselves, by the nodes that they had.
+	Placements                   int64
+	PlacementSlotSeconds         int64
+	PlacementFallbackSlotSeconds int64 // of these, as fallback
 }
 
 // Isolation is what an audit of the kept history found.
 type Isolation struct {
-	From, To  *time.Time // when the oldest and the newest attempt read were assigned; nil: none was read
-	Jobs      int64
-	Attempts  int64
-	Fallbacks int64 // with a record
+	From, To   *time.Time // when the oldest and the newest work read was assigned; nil: none was read
+	Jobs       int64
+	Attempts   int64 // of jobs
+	Placements int64
+	Fallbacks  int64 // of both, with a record
 	// Undecided attempts have no decision on record, because their job waits for the
 	// next one, ended while it did, or did when the server began anew: what their
 	// app resolved to and the records of fallbacks and moves spoke for them.
@@ -293,11 +298,12 @@ type Isolation struct {
 // MaxCrossings bounds the crossings that an audit names.
 const MaxCrossings = 100
 
-// Crossing is an attempt that ran where it should not have.
+// Crossing is an attempt or a placement's node that is where it should not be.
 type Crossing struct {
-	Job     ids.JobID
-	Attempt int32
-	Node    string
-	Pool    string
-	Detail  string // what is wrong, in words
+	Job       ids.JobID // or the placement's id
+	Attempt   int32
+	Placement bool
+	Node      string
+	Pool      string
+	Detail    string // what is wrong, in words
 }

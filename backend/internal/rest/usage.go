@@ -8,16 +8,21 @@ type Usage struct {
 	Attempts            int64  `json:"attempts"`
 	SlotSeconds         int64  `json:"slotSeconds"`
 	FallbackSlotSeconds int64  `json:"fallbackSlotSeconds"` // of these, as fallback
+	// Placements are counted and added up for themselves, by the nodes that they had.
+	Placements                   int64 `json:"placements"`
+	PlacementSlotSeconds         int64 `json:"placementSlotSeconds"`
+	PlacementFallbackSlotSeconds int64 `json:"placementFallbackSlotSeconds"` // of these, as fallback
 }
 
 // Isolation answers an audit of the kept history.
 type Isolation struct {
-	Holds     bool  `json:"holds"`          // no work ran outside its pools without a record
-	From      *Time `json:"from,omitempty"` // of the oldest attempt read
-	To        *Time `json:"to,omitempty"`
-	Jobs      int64 `json:"jobs"`
-	Attempts  int64 `json:"attempts"`
-	Fallbacks int64 `json:"fallbacks"` // with a record
+	Holds      bool  `json:"holds"`          // no work ran outside its pools without a record
+	From       *Time `json:"from,omitempty"` // of the oldest attempt or placement read
+	To         *Time `json:"to,omitempty"`
+	Jobs       int64 `json:"jobs"`
+	Attempts   int64 `json:"attempts"` // of jobs
+	Placements int64 `json:"placements"`
+	Fallbacks  int64 `json:"fallbacks"` // of both, with a record
 	// Undecided attempts have no decision on record, because their job waited for the
 	// next one: what their app resolved to and the records of fallbacks and moves
 	// spoke for them.
@@ -27,11 +32,12 @@ type Isolation struct {
 	Found     int64      `json:"found"`     // all of them
 }
 
-// Crossing is an attempt that ran where it should not have.
+// Crossing is an attempt or a placement's node that is where it should not be.
 type Crossing struct {
-	Job     string `json:"job"`
-	Attempt int32  `json:"attempt"`
-	Node    string `json:"node"`
-	Pool    string `json:"pool"`
-	Detail  string `json:"detail"`
+	Job       string `json:"job,omitempty"`
+	Attempt   int32  `json:"attempt,omitempty"`
+	Placement string `json:"placement,omitempty"`
+	Node      string `json:"node"`
+	Pool      string `json:"pool"`
+	Detail    string `json:"detail"`
 }

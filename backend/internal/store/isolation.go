@@ -20,9 +20,9 @@ func firstID(t time.Time) (id ids.JobID) {
 // isolationPage is how many jobs an audit reads at a time.
 const isolationPage = 2000
 
-// AuditIsolation reads all kept jobs made since then (nil: all there are) and their
-// superseded attempts again, and checks of each attempt that its decision allows
-// its node and pool, that its app resolved to that pool, that it has a record of
+// AuditIsolation reads all kept jobs made since then (nil: all there are), their
+// superseded attempts, and placements again, and checks of each attempt and of each
+// node of a placement that its decision allows its node and pool, that its app resolved to that pool, that it has a record of
 // its fallback exactly if it was one, and that its node was in that pool: by the
 // audit chain's entries of nodes' moves and apps' bindings, whose own wholeness is
 // VerifyAudit's to prove. Work goes on meanwhile.
@@ -32,13 +32,20 @@ func (db *DB) AuditIsolation(ctx context.Context, since *time.Time) (record.Isol
 	if since != nil {
 		after = firstID(*since)
 	}
-	for {
-		last, err := a.page(ctx, after)
-		if err != nil {
+	for _, page := range []func(context.Context, ids.JobID) (ids.JobID, error){a.page, a.placements} {
+		if err := through(ctx, after, page); err != nil {
 			return record.Isolation{}, problem("audit the isolation", err)
 		}
-		if last == after {
-			return a.found, nil
+	}
+	return a.found, nil
+}
+
+// through turns pages, each of what comes after an id, until one has no more.
+func through(ctx context.Context, after ids.JobID, page func(context.Context, ids.JobID) (last ids.JobID, err error)) error {
+	for {
+		last, err := page(ctx, after)
+		if err != nil || last == after {
+			return err
 		}
 		after = last
 	}
@@ -51,11 +58,13 @@ type isolation struct {
 	found record.Isolation
 }
 
-// ran is one attempt as the database has it.
+// ran is one attempt, or one node of a placement, as the database has it.
 type ran struct {
-	job           ids.JobID
+	job           ids.JobID // or the placement's id
 	attempt       int32
-	known         bool // its job is there
+	placement     bool
+	rank          int32 // of a placement's node; its decision and record name the first
+	known         bool  // its job is there
 	app           string
 	owner         int64
 	role, canary  string // asked for
@@ -73,21 +82,27 @@ type ran struct {
 const (
 	ranJobs = `
 	SELECT j.id, j.attempt, true, j.app_id, j.owner_id, j.spec::json ->> 'role', coalesce(j.spec::json ->> 'pool', ''), j.node_id, j.pool_id,
-	       j.fallback, f.job_id IS NOT NULL, coalesce(f.node_id, ''), f.from_pools, j.decision, j.assigned_at
+	       j.fallback, f.job_id IS NOT NULL, coalesce(f.node_id, ''), f.from_pools, j.decision, j.assigned_at, false, 0
 	FROM jobs j LEFT JOIN pool_fallbacks f ON f.job_id = j.id AND f.attempt = j.attempt
 	WHERE j.id > $1 ORDER BY j.id LIMIT $2`
 	ranAttempts = `
 	SELECT a.job_id, a.attempt, j.id IS NOT NULL, coalesce(j.app_id, ''), coalesce(j.owner_id, 0), coalesce(j.spec::json ->> 'role', ''),
 	       coalesce(j.spec::json ->> 'pool', ''), a.node_id, a.pool_id,
-	       a.fallback, f.job_id IS NOT NULL, coalesce(f.node_id, ''), f.from_pools, a.decision, a.assigned_at
+	       a.fallback, f.job_id IS NOT NULL, coalesce(f.node_id, ''), f.from_pools, a.decision, a.assigned_at, false, 0
 	FROM attempts a LEFT JOIN jobs j ON j.id = a.job_id LEFT JOIN pool_fallbacks f ON f.job_id = a.job_id AND f.attempt = a.attempt
 	WHERE a.job_id > $1 AND a.job_id <= $2 ORDER BY a.job_id, a.attempt`
+	ranPlacements = `
+	SELECT p.id, 0, true, p.app_id, p.owner_id, p.role, '', coalesce(n.node_id, ''), coalesce(n.pool_id, ''),
+	       p.fallback, f.job_id IS NOT NULL, coalesce(f.node_id, ''), f.from_pools, p.decision, p.created_at, true, coalesce(n.place, 0)
+	FROM (SELECT * FROM placements WHERE id > $1 ORDER BY id LIMIT $2) p
+	LEFT JOIN placement_nodes n ON n.placement_id = p.id LEFT JOIN pool_fallbacks f ON f.job_id = p.id AND f.attempt = 0
+	ORDER BY p.id, n.place`
 )
 
 func scanRan(row pgx.CollectableRow) (r ran, err error) {
 	var id [16]byte
 	err = row.Scan(&id, &r.attempt, &r.known, &r.app, &r.owner, &r.role, &r.canary, &r.node, &r.pool, &r.fallback, &r.recorded,
-		&r.recordedNode, &r.recordedPools, &r.decision, &r.at)
+		&r.recordedNode, &r.recordedPools, &r.decision, &r.at, &r.placement, &r.rank)
 	r.job = id
 	return r, err
 }
@@ -125,6 +140,24 @@ func (a *isolation) page(ctx context.Context, after ids.JobID) (last ids.JobID, 
 	return last, nil
 }
 
+// placements is as page, of placements.
+func (a *isolation) placements(ctx context.Context, after ids.JobID) (last ids.JobID, err error) {
+	nodes, err := a.read(ctx, ranPlacements, after.String(), isolationPage)
+	if err != nil || len(nodes) == 0 {
+		return after, err
+	}
+	if err := a.past.read(ctx, a.db); err != nil {
+		return after, err
+	}
+	for i := range nodes {
+		if i == 0 || nodes[i].job != nodes[i-1].job {
+			a.found.Placements++
+		}
+		a.check(&nodes[i])
+	}
+	return nodes[len(nodes)-1].job, nil
+}
+
 func (a *isolation) read(ctx context.Context, sql string, args ...any) ([]ran, error) {
 	rows, err := a.db.pool.Query(ctx, sql, args...)
 	if err != nil {
@@ -133,14 +166,17 @@ func (a *isolation) read(ctx context.Context, sql string, args ...any) ([]ran, e
 	return pgx.CollectRows(rows, scanRan)
 }
 
-// check takes one attempt into the result. A job without an attempt ran nowhere.
+// check takes one attempt or node of a placement into the result. A job without an
+// attempt ran nowhere.
 func (a *isolation) check(r *ran) {
-	if r.node == "" && r.pool == "" && !r.recorded {
+	if r.node == "" && r.pool == "" && !r.recorded && !r.placement {
 		return
 	}
 	f := &a.found
-	f.Attempts++
-	if r.recorded {
+	if !r.placement {
+		f.Attempts++
+	}
+	if r.recorded && r.rank == 0 {
 		f.Fallbacks++
 	}
 	if r.at != nil {
@@ -160,6 +196,8 @@ func (a *isolation) check(r *ran) {
 		return
 	}
 	if f.Found++; len(f.Crossings) < record.MaxCrossings {
-		f.Crossings = append(f.Crossings, record.Crossing{Job: r.job, Attempt: r.attempt, Node: r.node, Pool: r.pool, Detail: detail})
+		f.Crossings = append(f.Crossings, record.Crossing{
+			Job: r.job, Attempt: r.attempt, Placement: r.placement, Node: r.node, Pool: r.pool, Detail: detail,
+		})
 	}
 }

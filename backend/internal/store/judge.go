@@ -10,7 +10,7 @@ import (
 	"rockpool/backend/internal/record"
 )
 
-// judge says what is wrong with an attempt, in words; empty: nothing. decided: its
+// judge says what is wrong with an attempt or a node of a placement, in words; empty: nothing. decided: its
 // decision is there.
 func judge(r *ran, past *history) (wrong string, decided bool) {
 	var d *record.Decision
@@ -52,7 +52,7 @@ func (r *ran) checkRow() string {
 		return "it ran as a fallback without a record of that"
 	case !r.fallback && r.recorded:
 		return "there is a record of a fallback, and the attempt does not say so"
-	case r.recorded && r.recordedNode != r.node:
+	case r.recorded && r.recordedNode != r.node && r.rank == 0:
 		return "the record of its fallback names the node " + r.recordedNode
 	case r.fallback && r.pool != fleet.PoolDefault:
 		return "it ran as a fallback, which leads to " + fleet.PoolDefault + " alone"
@@ -70,7 +70,7 @@ func (r *ran) checkDecision(d *record.Decision) string {
 	switch {
 	case len(d.Pools) == 0:
 		return "its decision tried no pool"
-	case d.Node != r.node:
+	case d.Node != r.node && r.rank == 0:
 		return "its decision chose the node " + d.Node
 	case d.Pools[len(d.Pools)-1].Pool != r.pool:
 		return "its decision chose the pool " + d.Pools[len(d.Pools)-1].Pool

@@ -14,19 +14,23 @@ import (
 // maxUsage is the most rows that one answer has.
 const maxUsage = 10_000
 
-// usageWork are the attempts that ran, each from its assignment, which reserves the
-// slots, to its end or to now. A job that waits has none under way: its row names
-// the attempt before, whose end is written with the next one.
+// usageWork are the placements, by node, and the attempts that ran, each from its
+// assignment, which reserves the slots, to its end or to now. A job that waits has
+// none under way: its row names the attempt before, whose end is written with the
+// next one.
 const usageWork = `
-	SELECT app_id, pool_id, fallback, (spec::json #>> '{demands,slots}')::bigint AS slots,
+	SELECT app_id, pool_id, fallback, placed, (spec::json #>> '{demands,slots}')::bigint AS slots,
 	       greatest(assigned_at, $1) AS first, least(coalesce(ended_at, now()), $2) AS last
 	FROM (
-		SELECT app_id, owner_id, pool_id, fallback, spec, assigned_at, ended_at FROM jobs
+		SELECT app_id, owner_id, pool_id, fallback, false AS placed, spec, assigned_at, ended_at FROM jobs
 		WHERE id < $3::uuid AND node_id <> '' AND state <> 'queued'
 		  AND (outcome IN ('open', 'ended') OR outcome = 'orphaned' AND state IN ('failed', 'dead'))
 		UNION ALL
-		SELECT j.app_id, j.owner_id, a.pool_id, a.fallback, j.spec, a.assigned_at, a.ended_at FROM attempts a JOIN jobs j ON j.id = a.job_id
+		SELECT j.app_id, j.owner_id, a.pool_id, a.fallback, false, j.spec, a.assigned_at, a.ended_at FROM attempts a JOIN jobs j ON j.id = a.job_id
 		WHERE a.job_id < $3::uuid AND a.outcome IN ('ended', 'orphaned')
+		UNION ALL
+		SELECT p.app_id, p.owner_id, n.pool_id, p.fallback, true, p.spec, p.created_at, p.ended_at
+		FROM placements p JOIN placement_nodes n ON n.placement_id = p.id WHERE p.id < $3::uuid
 	) AS w
 	WHERE w.assigned_at < $2 AND coalesce(w.ended_at, now()) >= $1`
 
@@ -46,10 +50,14 @@ func (db *DB) Usage(ctx context.Context, since, until time.Time, f record.UsageF
 	}
 	rows, err := db.pool.Query(ctx, `
 		WITH work AS (`+work+`), part AS (
-			SELECT app_id, pool_id, fallback, day, slots * extract(epoch FROM least(last, day + interval '1 day') - greatest(first, day)) AS seconds
+			SELECT app_id, pool_id, fallback, placed, day, slots * extract(epoch FROM least(last, day + interval '1 day') - greatest(first, day)) AS seconds
 			FROM work, generate_series(date_trunc('day', first), last, interval '1 day') AS day
 			WHERE last > day OR last = first)
-		SELECT day, app_id, pool_id, count(*), round(sum(seconds))::bigint, round(coalesce(sum(seconds) FILTER (WHERE fallback), 0))::bigint
+		SELECT day, app_id, pool_id,
+		       count(*) FILTER (WHERE NOT placed), round(coalesce(sum(seconds) FILTER (WHERE NOT placed), 0))::bigint,
+		       round(coalesce(sum(seconds) FILTER (WHERE fallback AND NOT placed), 0))::bigint,
+		       count(*) FILTER (WHERE placed), round(coalesce(sum(seconds) FILTER (WHERE placed), 0))::bigint,
+		       round(coalesce(sum(seconds) FILTER (WHERE fallback AND placed), 0))::bigint
 		FROM part GROUP BY day, app_id, pool_id ORDER BY day, app_id, pool_id LIMIT `+strconv.Itoa(maxUsage+1), q.args...)
 	if err != nil {
 		return nil, problem("add up the usage", err)

@@ -836,26 +836,31 @@ export interface Usage {
   attempts: number;
   slotSeconds: number;
   fallbackSlotSeconds: number; // of these, as fallback
+  placements: number;
+  placementSlotSeconds: number;
+  placementFallbackSlotSeconds: number; // of these, as fallback
 }
 
 /** Isolation answers an audit of the kept history. */
 export interface Isolation {
   holds: boolean; // no work ran outside its pools without a record
-  from?: string; // of the oldest attempt read
+  from?: string; // of the oldest attempt or placement read
   to?: string;
   jobs: number;
-  attempts: number;
-  fallbacks: number; // with a record
+  attempts: number; // of jobs
+  placements: number;
+  fallbacks: number; // of both, with a record
   undecided: number;
   tolerance: string; // around a change, in which what stood before and after are both right
   crossings: Crossing[]; // at most 100
   found: number; // all of them
 }
 
-/** Crossing is an attempt that ran where it should not have. */
+/** Crossing is an attempt or a placement's node that is where it should not be. */
 export interface Crossing {
-  job: string;
-  attempt: number;
+  job?: string;
+  attempt?: number;
+  placement?: string;
   node: string;
   pool: string;
   detail: string;

@@ -82,7 +82,7 @@ function Isolated() {
 }
 
 function Proof({ of }: { of: Isolation }) {
-  const read = `${plural(of.attempts, "attempt")} of ${plural(of.jobs, "job")}, ${count(of.fallbacks)} of them recorded as fallback`;
+  const read = `${plural(of.attempts, "attempt")} of ${plural(of.jobs, "job")}, ${plural(of.placements, "placement")}, ${count(of.fallbacks)} of them recorded as fallback`;
   return (
     <>
       <p className={styles.said} role="status">
@@ -95,12 +95,16 @@ function Proof({ of }: { of: Isolation }) {
       </p>
       <ul className={styles.crossings}>
         {of.crossings.map((c) => (
-          <li key={`${c.job} ${c.attempt}`}>
-            <Link to="/jobs/$id" params={{ id: c.job }} className="mono">
-              {c.job.slice(0, 13)}
-            </Link>
+          <li key={`${c.job ?? c.placement} ${c.attempt ?? c.node}`}>
+            {c.job ? (
+              <Link to="/jobs/$id" params={{ id: c.job }} className="mono">
+                {c.job.slice(0, 13)}
+              </Link>
+            ) : (
+              <span className="mono">{c.placement?.slice(0, 13)}</span>
+            )}
             <span>
-              attempt {c.attempt} on {c.node}, in {c.pool}: {c.detail}
+              {c.job ? `attempt ${c.attempt}` : "placement"} on {c.node}, in {c.pool}: {c.detail}
             </span>
           </li>
         ))}

@@ -8,6 +8,9 @@ const row = (app: string, pool: string, slotSeconds: number, fallbackSlotSeconds
   attempts: 1,
   slotSeconds,
   fallbackSlotSeconds,
+  placements: 0,
+  placementSlotSeconds: 0,
+  placementFallbackSlotSeconds: 0,
 });
 
 describe("usage", () => {
@@ -19,6 +22,12 @@ describe("usage", () => {
 
   test("default counts what ran in it, a stranger's fallback too", () => {
     expect(shareOf(usage, "default", new Set(["chat"]))).toEqual({ slotHours: 1.5, fallbackHours: 0.5, percent: (1 / 3) * 100 });
+  });
+
+  test("placements count as jobs do", () => {
+    const placed = [{ ...row("cam-7", "pool-7", 3600), placements: 1, placementSlotSeconds: 7200 }];
+    const fell = { ...row("cam-7", "default", 0), placements: 1, placementSlotSeconds: 3600, placementFallbackSlotSeconds: 3600 };
+    expect(shareOf([...placed, fell], "pool-7", new Set(["cam-7"]))).toEqual({ slotHours: 4, fallbackHours: 1, percent: 25 });
   });
 
   test("one app of a pool, and nothing at all", () => {

@@ -12,12 +12,13 @@ export function shareOf(usage: Usage[], pool: string, apps: ReadonlySet<string>)
   let all = 0;
   let fallback = 0;
   for (const u of usage) {
+    const fell = u.fallbackSlotSeconds + u.placementFallbackSlotSeconds;
     if (u.pool === pool) {
-      all += u.slotSeconds;
-      fallback += u.fallbackSlotSeconds;
+      all += u.slotSeconds + u.placementSlotSeconds;
+      fallback += fell;
     } else if (apps.has(u.app)) {
-      all += u.fallbackSlotSeconds;
-      fallback += u.fallbackSlotSeconds;
+      all += fell;
+      fallback += fell;
     }
   }
   return { slotHours: all / 3600, fallbackHours: fallback / 3600, percent: all > 0 ? (fallback / all) * 100 : 0 };
