@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"cmp"
-
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/shared/ids"
@@ -189,8 +187,9 @@ func (s *store) putGrant(p *core.PlacementWrite) {
 		s.w.fail("W2", "placement %d asked for %d nodes and has %d", g.number, g.spec.Count, len(row.Nodes))
 	}
 	first := !g.stored
-	g.stored, g.row, g.ask.taken = true, row, cmp.Or(g.ask.taken, g)
+	g.stored, g.row = true, row
 	if first {
+		g.ask.taken = g
 		s.w.judgeGrant(g)
 	}
 	s.w.hash.text("placement")
