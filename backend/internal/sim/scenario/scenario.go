@@ -125,10 +125,8 @@ func check(sc *sim.Scenario) error {
 	for _, a := range sc.Apps {
 		apps, pools = append(apps, a.ID), append(pools, fleet.OwnerPool(a.Owner))
 	}
-	var nodes []string
 	for _, n := range sc.Nodes {
 		pools = append(pools, fleet.OwnerPool(n.Owner))
-		nodes = append(nodes, n.ID)
 	}
 	var errs []error
 	name := func(what, id string, known []string) {
@@ -159,6 +157,9 @@ func check(sc *sim.Scenario) error {
 		name("app", s.App, apps)
 		name("pool", s.Pool, pools)
 		name("pool", s.To, pools)
+		if s.Slots < 0 || s.Slots > fleet.MaxSlots || s.Spread < 0 || s.Spread > fleet.MaxPlacementNodes {
+			errs = append(errs, fmt.Errorf("at %s: slots must be 0..%d, spread 1..%d", s.T, fleet.MaxSlots, fleet.MaxPlacementNodes))
+		}
 		errs = append(errs, sim.CheckStep(s))
 	}
 	for _, e := range sc.Expect {
