@@ -85,11 +85,16 @@ func appendLabels(b []byte, key string, labels []fleet.Label) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendText(append(b, `{"name":`...), l.Name)
-		b = appendText(append(b, `,"value":`...), l.Value)
-		b = append(b, '}')
+		b = AppendLabel(b, l)
 	}
 	return append(b, ']')
+}
+
+// AppendLabel appends a label as it stands in a spec.
+func AppendLabel(b []byte, l fleet.Label) []byte {
+	b = appendText(append(b, `{"name":`...), l.Name)
+	b = appendText(append(b, `,"value":`...), l.Value)
+	return append(b, '}')
 }
 
 func appendVector(b []byte, v *fleet.Vector) []byte {

@@ -203,6 +203,8 @@ type JobFilter struct {
 	App   string
 	State *fleet.JobState
 	Node  string
+	Cause fleet.Cause
+	Label *fleet.Label // no index has it: with a state that is not terminal or an app it costs less
 }
 
 // AlarmFilter selects alarms for a list; zero values select everything.

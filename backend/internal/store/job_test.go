@@ -3,6 +3,7 @@ package store_test
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,48 @@ func selects(f record.JobFilter, job record.Job) bool {
 	}
 	return f.Sees(job.Spec.Owner, pool) && (f.App == "" || f.App == job.Spec.App) &&
 		(f.State == nil || stored(*f.State) == job.State) && (f.Node == "" || f.Node == job.Node)
+}
+
+// A job is found by its label, not by a param that looks like it, and by its cause.
+func TestJobs_ByCauseAndLabel(t *testing.T) {
+	h := newHouse(t)
+	e := &core.Effects{}
+	build := fleet.Label{Name: "build", Value: `8"12\u0000`}
+	for i, spec := range h.submit(e, 5) {
+		switch i {
+		case 1:
+			spec.Labels = []fleet.Label{{Name: "other", Value: "812"}, build}
+			spec.Pool = "gpu"
+		case 2:
+			spec.Params, spec.Labels = []fleet.Label{build}, []fleet.Label{{Name: "build", Value: "812"}}
+		case 3:
+			spec.Params = []fleet.Label{build, {Name: "labels", Value: `"labels":[`}}
+		case 4:
+			spec.Labels, e.Inserts[i].Row.Cause = []fleet.Label{build}, fleet.CauseExitCode
+		}
+	}
+	h.commit(e)
+	list := func(f record.JobFilter) (found []ids.JobID) {
+		jobs, err := h.db.Jobs(ctx, f, record.Page{})
+		h.must(err)
+		for i := range jobs {
+			found = append(found, jobs[i].Spec.ID)
+		}
+		return found
+	}
+	first, last := e.Inserts[1].Spec.ID, e.Inserts[4].Spec.ID
+	owner := record.Scope{Owner: &h.user.ID}
+	for _, scope := range []record.Scope{{}, owner, {Pools: []string{h.node.Pool}}} {
+		if got := list(record.JobFilter{Scope: scope, Label: &build}); !slices.Equal(got, []ids.JobID{last, first}) {
+			t.Errorf("%+v by label: %v", scope, got)
+		}
+		if got := list(record.JobFilter{Scope: scope, Label: &build, Cause: fleet.CauseExitCode}); !slices.Equal(got, []ids.JobID{last}) {
+			t.Errorf("%+v by label and cause: %v", scope, got)
+		}
+	}
+	if got := list(record.JobFilter{Label: &fleet.Label{Name: "build"}}); got != nil {
+		t.Errorf("by a label without its value: %v", got)
+	}
 }
 
 func TestJobOfAnotherOwner(t *testing.T) {

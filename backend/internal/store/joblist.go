@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/record"
 	"rockpool/shared/ids"
 )
@@ -77,7 +78,20 @@ func (q *query) jobsWhere(f record.JobFilter, page record.Page) (where []string,
 	if f.App != "" {
 		where = append(where, "app_id = "+q.arg(f.App))
 	}
+	if f.Cause != "" {
+		where = append(where, "cause = "+q.arg(string(f.Cause)))
+	}
+	if f.Label != nil {
+		where = append(where, q.labeled(*f.Label))
+	}
 	return where, nil
+}
+
+// labeled is the condition of a label. A spec's text is the server's own, so that
+// the label stands in it as AppendLabel writes it, and params, which look alike,
+// stand before the labels.
+func (q *query) labeled(l fleet.Label) string {
+	return `strpos(split_part(spec, '"labels":[', 2), ` + q.arg(string(record.AppendLabel(nil, l))) + ") > 0"
 }
 
 // stretch is a query of the newest jobs of one key of an index of column and id. It
