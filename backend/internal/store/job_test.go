@@ -92,7 +92,7 @@ func selects(f record.JobFilter, job record.Job) bool {
 
 // A job is found by its label, not by a param that looks like it, and by its cause.
 func TestJobs_ByCauseAndLabel(t *testing.T) {
-	h := newHouse(t)
+	h := newHouse(t, storetest.Slots(8))
 	e := &core.Effects{}
 	build := fleet.Label{Name: "build", Value: `8"12\u0000`}
 	for i, spec := range h.submit(e, 5) {
