@@ -100,6 +100,33 @@ func (a *API) getApp(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.Response().Header().Set("ETag", etag(row.Version))
+	return c.JSON(http.StatusOK, appDoc(&row))
+}
+
+// setShare gives an app another weight and other bounds: the very next decision uses
+// them.
+func (a *API) setShare(c *call, in *rest.ShareRequest) error {
+	version, err := c.ifMatch()
+	if err != nil {
+		return err
+	}
+	if err := checkLine("reason", in.Reason, maxReason); err != nil {
+		return err
+	}
+	row, err := a.app(c)
+	if err != nil {
+		return err
+	}
+	app, after, err := a.store.SetShare(c.ctx(), c.actor(), row.ID, fleet.Share(in.Share), in.Reason, version)
+	if err != nil {
+		return err
+	}
+	if err := a.dispatch.PutApp(context.WithoutCancel(c.ctx()), app); err != nil {
+		return err
+	}
+	row.Share, row.Version = app.Share, after
+	c.Response().Header().Set("ETag", etag(after))
 	return c.JSON(http.StatusOK, appDoc(&row))
 }
 
@@ -127,5 +154,5 @@ func (a *API) createApp(c *call, in *rest.AppRequest) error {
 }
 
 func appDoc(row *record.App) rest.App {
-	return rest.App{ID: row.ID, Owner: ownerText(row.Owner), CreatedAt: rest.At(row.CreatedAt), Version: row.Version}
+	return rest.App{ID: row.ID, Owner: ownerText(row.Owner), Share: rest.Share(row.Share), CreatedAt: rest.At(row.CreatedAt), Version: row.Version}
 }

@@ -91,5 +91,9 @@ func (a *API) batchItem(c *call, insert *core.JobInsert, answer *core.Submitted,
 // badItem says what is wrong with one job of a batch.
 func badItem(index int, err error) rest.ItemProblem {
 	p := problemOf(err)
-	return rest.ItemProblem{Index: index, Code: p.Code, Detail: p.Detail}
+	item := rest.ItemProblem{Index: index, Code: p.Code, Detail: p.Detail}
+	if p.Status == http.StatusTooManyRequests {
+		item.RetryAfter = retryAfter(err)
+	}
+	return item
 }

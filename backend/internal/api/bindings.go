@@ -28,9 +28,17 @@ func (a *API) listBindings(c *call) error {
 	if err != nil {
 		return err
 	}
+	apps := make([]string, len(rows))
+	for i := range rows {
+		apps[i] = rows[i].ID
+	}
+	bindings, err := a.store.BindingsOf(c.ctx(), apps)
+	if err != nil {
+		return err
+	}
 	docs := make([]rest.AppBindings, len(rows))
 	for i := range rows {
-		if docs[i], err = a.bindingsDoc(c, &rows[i], now); err != nil {
+		if docs[i], err = a.bindingsDoc(c, &rows[i], bindings[rows[i].ID], now); err != nil {
 			return err
 		}
 	}
@@ -51,7 +59,11 @@ func (a *API) answerBindings(c *call, row *record.App) error {
 	if err != nil {
 		return err
 	}
-	doc, err := a.bindingsDoc(c, row, now)
+	bindings, err := a.store.Bindings(c.ctx(), row.ID)
+	if err != nil {
+		return err
+	}
+	doc, err := a.bindingsDoc(c, row, bindings, now)
 	if err != nil {
 		return err
 	}
@@ -101,12 +113,8 @@ func checkBinding(in *rest.BindingRequest) error {
 	return checkLine("reason", in.Reason, maxReason)
 }
 
-func (a *API) bindingsDoc(c *call, row *record.App, now *core.FleetView) (rest.AppBindings, error) {
+func (a *API) bindingsDoc(c *call, row *record.App, bindings []fleet.Binding, now *core.FleetView) (rest.AppBindings, error) {
 	doc := rest.AppBindings{App: row.ID, Owner: ownerText(row.Owner), Bindings: []rest.Binding{}, Resolutions: []rest.Resolution{}, Version: row.Version}
-	bindings, err := a.store.Bindings(c.ctx(), row.ID)
-	if err != nil {
-		return doc, err
-	}
 	for _, b := range bindings {
 		doc.Bindings = append(doc.Bindings, rest.Binding{Role: b.Role, Pools: b.Pools, AllowFallbackToDefault: b.AllowFallback})
 	}

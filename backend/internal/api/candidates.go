@@ -20,23 +20,32 @@ func (a *API) appCandidates(c *call) error {
 	if err != nil {
 		return err
 	}
-	found, err := a.dispatch.Candidates(c.ctx(), spec)
+	doc, err := a.candidates(c, spec)
 	if err != nil {
 		return err
+	}
+	return c.JSON(http.StatusOK, doc)
+}
+
+// candidates asks where the work would go now.
+func (a *API) candidates(c *call, spec *fleet.JobSpec) (*rest.Candidates, error) {
+	found, err := a.dispatch.Candidates(c.ctx(), spec)
+	if err != nil {
+		return nil, err
 	}
 	now, err := a.dispatch.Fleet(c.ctx())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	named, d := a.may(c, "read", "node-id"), &found.Decision
-	doc := rest.Candidates{
+	doc := &rest.Candidates{
 		Hint: hintOf(spec, d, now), Decision: decisionDoc(d, a.dispatch.WallAt(d.At)), Pools: poolExplanations(d, found.Nodes, named),
 	}
 	if d.Node != "" && !named {
 		doc.Decision.Node, d.Node = "", "one"
 	}
-	doc.Decision.Text = d.Text(app.ID, app.Owner, spec.Demands.Slots)
-	return c.JSON(http.StatusOK, doc)
+	doc.Decision.Text = d.Text(spec.App, spec.Owner, spec.Demands.Slots)
+	return doc, nil
 }
 
 // previewSpec reads the work that is asked about, with a submit's defaults and rules.

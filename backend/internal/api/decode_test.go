@@ -135,6 +135,7 @@ var authority = regexp.MustCompile(`(?i)^(pool.*|owner.*|user.*|roles?|attempts?
 var deciding = map[string][]string{
 	"POST /v1/jobs":                       {"role", "pool"}, // of the node that the work wants; a canary job's, of superadmins
 	"POST /v1/jobs/batch":                 {"role", "pool"},
+	"POST /v1/jobs/cancel":                {"state"}, // of a filter
 	"POST /v1/placements":                 {"role"},
 	"PUT /v1/admin/nodes/:id/pool":        {"pool"},
 	"POST /v1/admin/nodes":                {"id", "owner", "role"},

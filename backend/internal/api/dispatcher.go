@@ -25,6 +25,9 @@ type Work interface {
 	Submit(ctx context.Context, jobs []core.JobInsert) ([]core.Submitted, error)
 	// Cancel is not_found when the job is not open.
 	Cancel(ctx context.Context, id ids.JobID, actor string, graceMs int64) (fleet.JobState, error)
+	CancelMany(ctx context.Context, jobs []ids.JobID, actor string, graceMs int64) ([]core.Canceled, error)
+	// Resolve is conflict when the job is not held, not_found when it is not open.
+	Resolve(ctx context.Context, id ids.JobID, action fleet.ResolveAction, by core.Actor) (fleet.JobState, error)
 	// Wait returns nil once the job is terminal, or ctx's error.
 	Wait(ctx context.Context, id ids.JobID) error
 }

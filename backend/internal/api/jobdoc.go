@@ -54,6 +54,7 @@ func (a *API) overlay(row *record.Job, view *core.JobView) {
 	}
 	row.State, row.Cause, row.Attempt = view.State, view.Cause, view.Attempt
 	row.Node, row.Pool, row.Fallback = view.Node, view.Pool, view.Fallback
+	row.NotBefore, row.Waits = a.wall(view.NotBefore), view.Waits
 	if view.StartedAt != 0 {
 		row.StartedAt = a.wall(view.StartedAt)
 	}
@@ -77,10 +78,7 @@ func jobDoc(j *record.Job) rest.Job {
 		ExitCode: j.ExitCode, Labels: pairs(j.Spec.Labels),
 		Links: rest.JobLinks{Decision: jobPath(id) + "/decision", Log: jobPath(id) + "/log"},
 	}
-	if j.AssignedAt != nil {
-		queued := max(0, j.AssignedAt.Sub(j.SubmittedAt).Milliseconds())
-		doc.QueuedMs = &queued
-	}
+	fillWaits(&doc, j)
 	if json.Valid(j.Output) { // the bytes are a node's
 		doc.Output = j.Output
 	}
@@ -98,12 +96,31 @@ func jobDoc(j *record.Job) rest.Job {
 	return doc
 }
 
+// fillWaits says how long the job has waited, and for what. Jobs of before there was
+// a ledger have the time to their newest assignment.
+func fillWaits(doc *rest.Job, j *record.Job) {
+	if j.Cause == fleet.CauseNotBefore || j.Cause == fleet.CauseBackoff {
+		doc.NotBefore = rest.AtPtr(j.NotBefore)
+	}
+	if j.Spec.RetryOf != (ids.JobID{}) {
+		doc.RetryOf = j.Spec.RetryOf.String()
+	}
+	waits := rest.Waits(j.Waits)
+	queued := waits.Pool + waits.Fairness + waits.Backoff + waits.Quota + waits.Hold + waits.Offer
+	if queued > 0 {
+		doc.Waits = &waits
+	} else if j.AssignedAt != nil {
+		queued = max(0, j.AssignedAt.Sub(j.SubmittedAt).Milliseconds())
+	}
+	doc.QueuedMs = &queued
+}
+
 // freshJob is the document of a job whose insert was just committed as row.
 func (a *API) freshJob(insert *core.JobInsert, row *core.JobRow) rest.Job {
 	doc := jobDoc(&record.Job{
 		Spec: *insert.Spec, State: row.State, Cause: row.Cause, Detail: row.Detail, Attempt: row.Attempt, Node: row.Node,
 		Pool: row.Pool, Fallback: row.Fallback, SubmittedAt: a.dispatch.WallAt(insert.At), AssignedAt: a.wall(row.AssignedAt),
-		EndedAt: a.wall(row.EndedAt),
+		EndedAt: a.wall(row.EndedAt), NotBefore: a.wall(row.NotBefore), Waits: row.Waits,
 	})
 	if row.Cause == fleet.CausePoolExhausted && row.Decision != nil {
 		doc.Reasons = reasonsOf(row.Decision)

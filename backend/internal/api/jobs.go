@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"rockpool/backend/internal/core/fleet"
@@ -118,23 +119,28 @@ func (a *API) listJobs(c *call) error {
 	if err != nil {
 		return err
 	}
-	rows, err := a.store.Jobs(c.ctx(), filter, page)
-	if err != nil {
-		return err
-	}
-	docs, err := a.liveDocs(c.ctx(), rows)
+	docs, err := a.jobDocs(c, filter, page)
 	if err != nil {
 		return err
 	}
 	key := func(j *rest.Job) string { return j.ID }
 	list := listOf(docs, page, key, func(j *rest.Job) *rest.Job { return j })
-	if state := c.QueryParam("state"); state != "" {
-		list.Items = slices.DeleteFunc(list.Items, func(j *rest.Job) bool { return j.State != state })
+	if filter.State != nil {
+		list.Items = slices.DeleteFunc(list.Items, func(j *rest.Job) bool { return j.State != filter.State.String() })
 	}
 	return c.JSON(http.StatusOK, list)
 }
 
-// jobFilter reads app, state and node. Running lives in memory only: its rows
+// jobDocs reads a page of jobs, each as it is now.
+func (a *API) jobDocs(c *call, filter record.JobFilter, page record.Page) ([]rest.Job, error) {
+	rows, err := a.store.Jobs(c.ctx(), filter, page)
+	if err != nil {
+		return nil, err
+	}
+	return a.liveDocs(c.ctx(), rows)
+}
+
+// jobFilter reads app, state, node, reason and label. Running lives in memory only: its rows
 // are stored as offered, and the list is sifted by the live state, so that a page
 // may be short before the last.
 func (c *call) jobFilter() (record.JobFilter, error) {
@@ -149,10 +155,20 @@ func (c *call) jobFilter() (record.JobFilter, error) {
 		if !ok {
 			return filter, badRequest("state must be one of %v", fleet.JobStates())
 		}
-		if state == fleet.JobRunning {
-			state = fleet.JobOffered
-		}
 		filter.State = &state
+	}
+	if text := c.QueryParam("reason"); text != "" {
+		if !isToken(text, ids.MaxName) {
+			return filter, badRequest("reason is one word, as jobs have it")
+		}
+		filter.Cause = fleet.Cause(text)
+	}
+	if text := c.QueryParam("label"); text != "" {
+		name, value, both := strings.Cut(text, "=")
+		if !both || !isToken(name, ids.MaxName) {
+			return filter, badRequest("label is name=value")
+		}
+		filter.Label = &fleet.Label{Name: name, Value: value}
 	}
 	return filter, nil
 }

@@ -36,6 +36,9 @@ var rights = map[string]right{
 	"GET /v1/jobs":              {"", "401/401 403/403 200/200 200/200 200/200 200/200 200/200 200/200"},
 	"GET /v1/jobs/:id":          {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
 	"POST /v1/jobs/:id/cancel":  {"", "401/401 403/403 200/404 403/403 403/403 403/403 403/403 200/200"},
+	"POST /v1/jobs/cancel":      {`{"ids":["{job}"]}`, "401/401 403/403 200/200 403/403 403/403 403/403 403/403 200/200"}, // not_found stands in the answer
+	"POST /v1/jobs/:id/retry":   {"", "401/401 403/403 409/404 403/403 403/403 403/403 403/403 409/409"},                  // it has not ended
+	"POST /v1/jobs/:id/resolve": {`{"action":"fail"}`, "401/401 403/403 409/404 403/403 403/403 403/403 403/403 409/409"}, // it is not held
 	"GET /v1/jobs/:id/decision": {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
 	"GET /v1/jobs/:id/explain":  {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
 	"GET /v1/jobs/:id/attempts": {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
@@ -82,6 +85,7 @@ var rights = map[string]right{
 	"GET /v1/apps/:id":                   {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
 	"GET /v1/apps/:id/candidates":        {"", "401/401 403/403 200/404 200/404 200/404 200/200 200/200 200/200"},
 	"POST /v1/admin/apps":                {`{"id":"new-{owner}","owner":"{owner}"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 201/201"},
+	"PUT /v1/admin/apps/:id/share":       {`{"weight":200,"maxOpenJobs":0,"maxPlacements":10,"maxSlots":0}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 200/200"},
 	"GET /v1/usage":                      {"", "401/401 403/403 200/200 200/200 200/200 200/200 200/200 200/200"},
 	"GET /v1/licenses":                   {"", "401/401 403/403 200/200 403/403 403/403 403/403 403/403 200/200"},
 	"GET /v1/licenses/:id":               {"", "401/401 403/403 200/404 403/403 403/403 403/403 403/403 200/200"},
@@ -128,7 +132,7 @@ func (w *world) fill(r *Route, text string, owner int64) string {
 		id = userText(owner)
 	}
 	return strings.NewReplacer(
-		":id", id, ":digest", string(digestOf(owner)), "{owner}", userText(owner), "{setup}", w.setup.Text, "{content}", contentOf(owner),
+		":id", id, ":digest", string(digestOf(owner)), "{owner}", userText(owner), "{job}", jobIDOf(owner).String(), "{setup}", w.setup.Text, "{content}", contentOf(owner),
 	).Replace(text)
 }
 

@@ -21,6 +21,8 @@ import (
 var queryParams = map[string]string{
 	"wait":      `How long to wait for the job's end, such as "30s"; at most one minute.`,
 	"app":       "Only what is of this app.",
+	"reason":    "Only jobs with this reason.",
+	"label":     "Only jobs with this label: name=value.",
 	"key":       "Only placements with this key.",
 	"state":     "Only jobs or placements in this state; of alarms, those that are lasting or resolved.",
 	"node":      "Only jobs whose newest attempt is on this node; only placements on it.",
@@ -177,7 +179,7 @@ func (g *documentWriter) responses(op *openapi3.Operation, r *Route) error {
 		case r.Media != "" && status < 300:
 			response.WithContent(openapi3.NewContentWithSchema(openapi3.NewStringSchema().WithFormat("binary"), []string{r.Media}))
 		case r.Answers != nil:
-			schema, err := g.schema(reflect.TypeOf(r.Answers))
+			schema, err := g.answer(r, status)
 			if err != nil {
 				return err
 			}
@@ -197,6 +199,19 @@ func (g *documentWriter) responses(op *openapi3.Operation, r *Route) error {
 		op.Responses.Set(strconv.Itoa(status), &openapi3.ResponseRef{Value: response})
 	}
 	return nil
+}
+
+// answer is the schema of a success: of 200 also that of a dry run.
+func (g *documentWriter) answer(r *Route, status int) (*openapi3.SchemaRef, error) {
+	usual, err := g.schema(reflect.TypeOf(r.Answers))
+	if err != nil || r.DryRun == nil || status != http.StatusOK {
+		return usual, err
+	}
+	dry, err := g.schema(reflect.TypeOf(r.DryRun))
+	if err != nil {
+		return nil, err
+	}
+	return (&openapi3.Schema{OneOf: openapi3.SchemaRefs{usual, dry}}).NewRef(), nil
 }
 
 // failures are a row's own and those that every route of its kind can answer.

@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -16,6 +17,10 @@ func (a *API) submitJob(c *call, in *rest.JobRequest) error {
 	if err != nil {
 		return err
 	}
+	dry, err := c.dryRun()
+	if err != nil {
+		return err
+	}
 	if err := a.mayName(c, in.Pool); err != nil {
 		return err
 	}
@@ -23,10 +28,30 @@ func (a *API) submitJob(c *call, in *rest.JobRequest) error {
 	if err != nil {
 		return err
 	}
+	if dry {
+		return a.tryJob(c, spec)
+	}
 	posted, err := c.posted("", in)
 	if err != nil {
 		return err
 	}
+	return a.submit(c, spec, posted, wait)
+}
+
+// tryJob answers what would be decided about a job now. Nothing is done.
+func (a *API) tryJob(c *call, spec *fleet.JobSpec) error {
+	if err := a.newFinder(c).complete(spec); err != nil {
+		return err
+	}
+	doc, err := a.candidates(c, spec)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, doc)
+}
+
+// submit hands the job to the loop and answers it, at its end if that comes in time.
+func (a *API) submit(c *call, spec *fleet.JobSpec, posted posting, wait time.Duration) error {
 	doc, replayed, err := a.takeJob(c, spec, posted)
 	if err != nil {
 		return err

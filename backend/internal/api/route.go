@@ -23,6 +23,7 @@ type Route struct {
 	Query          []string // parameters that it knows; others are refused
 	handling
 	Answers any    // a zero value of the document, or nil
+	DryRun  any    // what it answers then with 200, where that is another document
 	Media   string // of an answer that is no document
 	Status  []int  // of success, the usual one first
 	Fails   []int  // beside those that every route can answer

@@ -91,6 +91,7 @@ type PromotionStore interface {
 // BindingStore reads and writes apps' bindings. A binding without pools is taken away.
 type BindingStore interface {
 	Bindings(ctx context.Context, app string) ([]fleet.Binding, error)
+	BindingsOf(ctx context.Context, apps []string) (map[string][]fleet.Binding, error)
 	PutBinding(ctx context.Context, actor record.Actor, app string, binding fleet.Binding, reason string, ifVersion *int64) (fleet.App, int64, error)
 }
 
@@ -100,11 +101,12 @@ type RoleStore interface {
 	CreateRole(ctx context.Context, actor record.Actor, name, reason string) (record.Role, error)
 }
 
-// AppStore reads and creates apps.
+// AppStore reads, creates and changes apps.
 type AppStore interface {
 	CreateApp(ctx context.Context, actor record.Actor, app record.App) (record.App, error)
 	App(ctx context.Context, id string) (record.App, error)
 	Apps(ctx context.Context, owner *int64, page record.Page) ([]record.App, error)
+	SetShare(ctx context.Context, actor record.Actor, app string, share fleet.Share, reason string, ifVersion *int64) (fleet.App, int64, error)
 }
 
 // LicenseStore reads, creates and revokes licenses.

@@ -39,6 +39,22 @@ func (w *world) Apps(_ context.Context, owner *int64, _ record.Page) (list []rec
 	return list, nil
 }
 
+func (w *world) SetShare(_ context.Context, actor record.Actor, id string, share fleet.Share, _ string, ifVersion *int64) (fleet.App, int64, error) {
+	w.actors = append(w.actors, actor)
+	app, ok := w.apps[id]
+	switch {
+	case !ok:
+		return fleet.App{}, 0, none("app")
+	case ifVersion != nil && *ifVersion != app.Version:
+		return fleet.App{}, 0, fleet.Errorf(fleet.CodePreconditionFail, "it has changed")
+	case share.Weight < 1:
+		return fleet.App{}, 0, fleet.Errorf(fleet.CodeUnprocessable, "a weight is 1 to 1,000")
+	}
+	app.Share, app.Version = share, app.Version+1
+	w.apps[id] = app
+	return fleet.App{ID: id, Owner: app.Owner, Share: share, Version: app.Version}, app.Version, nil
+}
+
 func (w *world) CreateLicense(_ context.Context, actor record.Actor, l record.License, _ enroll.Sum) (record.License, error) {
 	w.actors = append(w.actors, actor)
 	l.ID, l.CreatedAt = "license-new", worldNow
@@ -233,6 +249,30 @@ func (w *world) Cancel(_ context.Context, id ids.JobID, actor string, _ int64) (
 	}
 	j.State, j.Cause = fleet.JobCanceled, fleet.CauseCanceledByUser
 	return j.State, w.down
+}
+
+func (w *world) CancelMany(ctx context.Context, jobs []ids.JobID, actor string, graceMs int64) ([]core.Canceled, error) {
+	list := make([]core.Canceled, len(jobs))
+	for i, id := range jobs {
+		state, err := w.Cancel(ctx, id, actor, graceMs)
+		list[i] = core.Canceled{Job: id, State: state, Open: err == nil}
+	}
+	return list, w.down
+}
+
+func (w *world) Resolve(_ context.Context, id ids.JobID, action fleet.ResolveAction, by core.Actor) (fleet.JobState, error) {
+	w.actors = append(w.actors, record.Actor{Subject: by.Subject})
+	switch j := w.jobs[id]; {
+	case j == nil || j.State.Terminal():
+		return 0, none("job")
+	case j.Cause != fleet.CauseHeld:
+		return 0, fleet.Errorf(fleet.CodeConflict, "the job is not held")
+	case action == fleet.ResolveFail:
+		j.State, j.Cause = fleet.JobFailed, fleet.CauseNodeLost
+	default:
+		j.Cause = fleet.CauseNodeLost
+	}
+	return w.jobs[id].State, w.down
 }
 
 func (w *world) Wait(ctx context.Context, id ids.JobID) error {

@@ -85,6 +85,10 @@ func (w *world) Bindings(_ context.Context, app string) ([]fleet.Binding, error)
 	return w.bindings[app], nil
 }
 
+func (w *world) BindingsOf(context.Context, []string) (map[string][]fleet.Binding, error) {
+	return w.bindings, nil
+}
+
 func (w *world) PutBinding(_ context.Context, actor record.Actor, id string, b fleet.Binding, _ string, ifVersion *int64) (fleet.App, int64, error) {
 	w.actors = append(w.actors, actor)
 	app, ok := w.apps[id]

@@ -238,8 +238,12 @@ func (w *world) Jobs(_ context.Context, f record.JobFilter, p record.Page) ([]re
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var list []record.Job
+	if f.State != nil && *f.State == fleet.JobRunning {
+		f.State = new(fleet.JobOffered) // as it is stored
+	}
 	for id, j := range w.jobs {
-		if f.Sees(j.Spec.Owner, j.Pool) && (f.App == "" || f.App == j.Spec.App) && (f.State == nil || *f.State == j.State) && (p.After == "" || id.String() < p.After) {
+		if f.Sees(j.Spec.Owner, j.Pool) && (f.App == "" || f.App == j.Spec.App) && (f.State == nil || *f.State == j.State) && (!f.Open || !j.State.Terminal()) &&
+			(f.Cause == "" || f.Cause == j.Cause) && (f.Label == nil || slices.Contains(j.Spec.Labels, *f.Label)) && (p.After == "" || id.String() < p.After) {
 			list = append(list, *j)
 		}
 	}

@@ -23,6 +23,13 @@ func (c *Client) Apps(ctx context.Context, page Page) (rest.List[rest.App], erro
 	return list[rest.App](ctx, c, route("v1", "apps"), page.query())
 }
 
+// SetShare sets an app's weight and bounds. A version above 0 is what the app's record
+// must still have; else it is refused with precondition_failed.
+func (c *Client) SetShare(ctx context.Context, app string, req rest.ShareRequest, version int64) (rest.App, error) {
+	in := call{method: http.MethodPut, path: route("v1", "admin", "apps", app, "share"), body: req}
+	return changing[rest.App](ctx, c, in, version, false)
+}
+
 // CreateLicense makes a license; its code is in this answer only.
 func (c *Client) CreateLicense(ctx context.Context, req rest.LicenseRequest) (rest.NewLicense, error) {
 	return post[rest.NewLicense](ctx, c, route("v1", "admin", "licenses"), req)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -11,9 +12,11 @@ import (
 
 // JobFilter selects jobs for a list; empty fields select everything.
 type JobFilter struct {
-	App   string
-	State string
-	Node  string
+	App    string
+	State  string
+	Node   string
+	Reason string
+	Label  string // name=value
 }
 
 // SubmitJob submits a job. With a key (empty: none) the same call sent again
@@ -55,13 +58,38 @@ func (c *Client) Job(ctx context.Context, id string) (rest.Job, error) {
 
 // Jobs lists jobs, the newest first.
 func (c *Client) Jobs(ctx context.Context, f JobFilter, page Page) (rest.List[rest.Job], error) {
-	return list[rest.Job](ctx, c, route("v1", "jobs"), page.query("app", f.App, "state", f.State, "node", f.Node))
+	return list[rest.Job](ctx, c, route("v1", "jobs"), page.query("app", f.App, "state", f.State, "node", f.Node, "reason", f.Reason, "label", f.Label))
 }
 
 // CancelJob asks for a job's end; grace (nil: the server's) is the time until
 // its tool is killed.
 func (c *Client) CancelJob(ctx context.Context, id string, grace *rest.Duration) (rest.Job, error) {
 	return post[rest.Job](ctx, c, route("v1", "jobs", id, "cancel"), rest.CancelRequest{Grace: grace})
+}
+
+// CancelJobs asks for the end of a list of jobs; a dry run gives the list that the
+// selection's filter has now, and does nothing.
+func (c *Client) CancelJobs(ctx context.Context, selection rest.CancelSelection, dry bool) (rest.CancelSelected, error) {
+	in := call{method: http.MethodPost, path: route("v1", "jobs", "cancel"), body: selection}
+	return changing[rest.CancelSelected](ctx, c, in, 0, dry)
+}
+
+// TryJob says what would be decided about a job now, and submits none.
+func (c *Client) TryJob(ctx context.Context, req rest.JobRequest) (rest.Candidates, error) {
+	in := call{method: http.MethodPost, path: route("v1", "jobs"), body: req}
+	return changing[rest.Candidates](ctx, c, in, 0, true)
+}
+
+// RetryJob submits a job that has ended again, as a new one; key as in SubmitJob.
+func (c *Client) RetryJob(ctx context.Context, id, key string) (rest.Job, error) {
+	var job rest.Job
+	err := c.do(ctx, call{method: http.MethodPost, path: route("v1", "jobs", id, "retry"), header: keyed(key)}, &job)
+	return job, err
+}
+
+// ResolveJob decides about a job that is held: requeue or fail.
+func (c *Client) ResolveJob(ctx context.Context, id, action string) (rest.Job, error) {
+	return post[rest.Job](ctx, c, route("v1", "jobs", id, "resolve"), rest.ResolveRequest{Action: action})
 }
 
 // Decision says why a job went where it went, or nowhere.

@@ -113,9 +113,9 @@ type Job struct {
 	Node       string            `json:"node,omitempty"`
 	Pool       string            `json:"pool,omitempty"` // as it was placed
 	Fallback   bool              `json:"fallback"`
-	Percent    *int32            `json:"percent,omitempty"` // while it runs
-	QueuedMs   *int64            `json:"queuedMs,omitempty"`
-	Waits      *Waits            `json:"waits,omitempty"`
+	Percent    *int32            `json:"percent,omitempty"`   // while it runs
+	QueuedMs   *int64            `json:"queuedMs,omitempty"`  // how long it waited so far, over all its attempts
+	Waits      *Waits            `json:"waits,omitempty"`     // the same by what it waited for
 	NotBefore  *Time             `json:"notBefore,omitempty"` // while it waits for that
 	RetryOf    string            `json:"retryOf,omitempty"`
 	CreatedAt  Time              `json:"createdAt"`

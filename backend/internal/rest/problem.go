@@ -41,4 +41,6 @@ type ItemProblem struct {
 	Index  int    `json:"index"` // from 0
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
+	// RetryAfter is in seconds, where the item alone may be sent again then.
+	RetryAfter int `json:"retryAfter,omitempty"`
 }

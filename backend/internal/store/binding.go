@@ -44,6 +44,20 @@ func bindingsOf(ctx context.Context, db bun.IDB, app string) ([]fleet.Binding, e
 	return bindings, nil
 }
 
+// BindingsOf lists the bindings of several apps by app, each app's by role.
+func (db *DB) BindingsOf(ctx context.Context, apps []string) (map[string][]fleet.Binding, error) {
+	var rows []bindingRow
+	err := db.bun.NewSelect().Model(&rows).Where("b.app_id = ANY (?)", pgdialect.Array(apps)).Order("b.app_id", "b.role").Scan(ctx)
+	if err != nil {
+		return nil, problem("list bindings", err)
+	}
+	bindings := make(map[string][]fleet.Binding, len(apps))
+	for i := range rows {
+		bindings[rows[i].App] = append(bindings[rows[i].App], rows[i].binding())
+	}
+	return bindings, nil
+}
+
 // maxBindingPools is the most pools of one binding.
 const maxBindingPools = 8
 

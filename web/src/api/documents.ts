@@ -596,8 +596,8 @@ export interface Job {
   pool?: string; // as it was placed
   fallback: boolean;
   percent?: number; // while it runs
-  queuedMs?: number;
-  waits?: Waits;
+  queuedMs?: number; // how long it waited so far, over all its attempts
+  waits?: Waits; // the same by what it waited for
   notBefore?: string; // while it waits for that
   retryOf?: string;
   createdAt: string;
@@ -760,6 +760,7 @@ export interface ItemProblem {
   index: number; // from 0
   code: string;
   detail: string;
+  retryAfter?: number;
 }
 
 /** SessionRequest is the body of POST /v1/session: signing in. */
