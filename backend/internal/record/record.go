@@ -203,8 +203,6 @@ type JobFilter struct {
 	App   string
 	State *fleet.JobState
 	Open  bool // only those that have not ended
-	Cause fleet.Cause
-	Label *fleet.Label
 	Node  string
 	Cause fleet.Cause
 	Label *fleet.Label // no index has it: with a state that is not terminal or an app it costs less

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -72,18 +71,6 @@ func (q *query) jobsWhere(f record.JobFilter, page record.Page) (where []string,
 	}
 	if f.Open || f.State != nil && !f.State.Terminal() {
 		where = append(where, "ended_at IS NULL") // the open jobs' index
-	}
-	if f.Cause != "" {
-		where = append(where, "cause = "+q.arg(string(f.Cause)))
-	}
-	if f.Label != nil {
-		one, err := json.Marshal(f.Label)
-		if err != nil {
-			return nil, err
-		}
-		// Its text tells most apart before the document is read.
-		text := q.arg(string(one)) + "::text"
-		where = append(where, "strpos(spec, "+text+") > 0 AND spec::jsonb->'labels' @> jsonb_build_array("+text+"::jsonb)")
 	}
 	if f.Node != "" {
 		where = append(where, "node_id = "+q.arg(f.Node))
