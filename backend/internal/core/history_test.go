@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
@@ -237,6 +238,10 @@ func (w *world) change() {
 				Pools:         []string{s.pools[w.pick("pool", len(s.pools))].ID, s.pools[w.pick("pool", len(s.pools))].ID},
 				AllowFallback: w.pick("fallback", 2) == 0,
 			}}
+		}
+		a.Share = fleet.Share{Weight: int32(100 * (1 + w.pick("weight", 3)))}
+		if w.quotas && w.pick("quota", 3) == 0 {
+			a.Share.MaxSlots = int64(1 + w.pick("most", 3))
 		}
 		app := *a
 		w.admin = append(w.admin, func() { w.d.PutApp(w.now, app, w.pending) })
@@ -506,7 +511,7 @@ func (w *world) heal() {
 	}
 	for i := range w.store.apps {
 		a := &w.store.apps[i]
-		a.Bindings = []fleet.Binding{{Pools: []string{fleet.PoolDefault}}}
+		a.Bindings, a.Share = []fleet.Binding{{Pools: []string{fleet.PoolDefault}}}, fleet.Share{}
 		w.d.PutApp(w.now, *a, w.pending)
 		w.after()
 	}
@@ -605,6 +610,7 @@ func TestHistory_InvariantsHoldAfterEveryEvent(t *testing.T) {
 
 func seeded(t *testing.T, seed uint64, steps int, record bool) *world {
 	w := begun(t, seed, record)
+	w.quotas = true
 	for range steps {
 		w.step()
 	}
@@ -625,9 +631,9 @@ func begun(t *testing.T, seed uint64, record bool) *world {
 }
 
 func TestHistory_LongSeeds(t *testing.T) {
-	seeds := uint64(25)
-	if testing.Short() {
-		seeds = 10
+	seeds := uint64(8)
+	if os.Getenv("ROCKPOOL_SOAK") != "" {
+		seeds = 200
 	}
 	autos, resolves, ends := 0, 0, map[fleet.JobState]int{}
 	for seed := range seeds {

@@ -171,7 +171,6 @@ func (d *Dispatch) wait(now fleet.Time, j *job, r *route, over bool, out *Effect
 	d.enqueue(now, j, r, now)
 	if over {
 		d.queue.Park(now, &j.wait)
-		j.waits.Seen = true // it is not the pool that has nothing for it
 	}
 	for _, id := range r.tries {
 		if !over && d.contested(r) {

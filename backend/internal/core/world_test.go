@@ -32,6 +32,7 @@ type world struct {
 	trace    []string          // when recording
 	record   bool
 	calm     bool // faults are over
+	quotas   bool // apps may get bounds
 	checks   int  // of alarms, so far
 	judged   map[Attempt]bool
 	grants   int // placements that were granted
@@ -40,7 +41,7 @@ type world struct {
 
 var testConfig = Config{
 	Heartbeat: 10_000, Suspect: 25_000, Lost: 90_000, OfferTimeout: 5_000,
-	CancelSlack: 30_000, DefaultGrace: 10_000, AvoidFor: 30_000, TransferTime: 20_000,
+	CancelSlack: 30_000, DefaultGrace: 10_000, AvoidFor: 30_000, ReserveAfter: 10_000, TransferTime: 20_000,
 }
 
 func newWorld(pick func(string, int) int, fail func(string, ...any)) *world {
@@ -280,8 +281,23 @@ func (w *world) check() {
 	}
 	w.checkEntries(w.pending)
 	w.checkPlacements(w.pending)
+	w.checkReserves()
 	w.checkAlarms()
 	w.checkIsolation(w.pending)
+}
+
+// checkReserves: one node a pool, that could take its job and does not yet.
+func (w *world) checkReserves() {
+	pools := map[string]bool{}
+	for _, r := range w.d.reserves {
+		if pools[r.pool] || r.n.reserve != r || r.j.reserve != r || r.n.rec.Pool != r.pool {
+			w.fail("%s is reserved for %s in %s: %v", r.n.rec.ID, r.j.spec.ID, r.pool, pools)
+		}
+		pools[r.pool] = true
+		if !r.j.wait.Waiting() || !r.n.slot.CouldTake(&r.j.wait.Request) || r.n.slot.Short(&r.j.spec.Demands) == schedule.Admitted {
+			w.fail("%s is reserved for %s, which is %v", r.n.rec.ID, r.j.spec.ID, r.j.row.State)
+		}
+	}
 }
 
 // checkHolds: none outlives its time, and past a drain's deadline nothing runs
