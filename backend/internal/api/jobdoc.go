@@ -75,7 +75,7 @@ func jobDoc(j *record.Job) rest.Job {
 		Reason: causeText(j.Cause), Detail: j.Detail, Priority: j.Spec.Priority, Attempt: j.Attempt,
 		Node: j.Node, Pool: j.Pool, Fallback: j.Fallback, CreatedAt: rest.At(j.SubmittedAt),
 		AssignedAt: rest.AtPtr(j.AssignedAt), StartedAt: rest.AtPtr(j.StartedAt), EndedAt: rest.AtPtr(j.EndedAt),
-		ExitCode: j.ExitCode, Labels: pairs(j.Spec.Labels),
+		ExitCode: j.ExitCode, Labels: pairs(j.Spec.Labels), Asks: asksOf(j),
 		Links: rest.JobLinks{Decision: jobPath(id) + "/decision", Log: jobPath(id) + "/log"},
 	}
 	fillWaits(&doc, j)
@@ -113,6 +113,20 @@ func fillWaits(doc *rest.Job, j *record.Job) {
 		queued = max(0, j.AssignedAt.Sub(j.SubmittedAt).Milliseconds())
 	}
 	doc.QueuedMs = &queued
+}
+
+func asksOf(j *record.Job) rest.JobAsks {
+	spec := &j.Spec
+	var memory int64
+	for _, m := range spec.Demands.Memory {
+		memory += m.Amount
+	}
+	return rest.JobAsks{
+		Slots: spec.Demands.Slots, MemoryMib: memory, Backend: spec.Backend, Region: spec.Region,
+		QueueTimeout: rest.Duration(time.Duration(spec.QueueTimeoutMs) * time.Millisecond),
+		RunTimeout:   rest.Duration(time.Duration(spec.RunTimeoutMs) * time.Millisecond),
+		OnNodeLost:   string(spec.OnNodeLost), MaxAttempts: spec.MaxAttempts, Counted: j.Counted,
+	}
 }
 
 // freshJob is the document of a job whose insert was just committed as row.

@@ -126,7 +126,22 @@ type Job struct {
 	Output     json.RawMessage   `json:"output,omitempty"`
 	Outputs    map[string]string `json:"outputs,omitempty"` // name to digest
 	Labels     []Pair            `json:"labels,omitempty"`
+	Asks       JobAsks           `json:"asks"`
 	Links      JobLinks          `json:"links"`
+}
+
+// JobAsks is what a job was submitted with, defaults filled in, and how many of its
+// attempts count.
+type JobAsks struct {
+	Slots        int64    `json:"slots"`
+	MemoryMib    int64    `json:"memoryMib"`
+	Backend      string   `json:"backend,omitempty"` // any
+	Region       string   `json:"region,omitempty"`  // any
+	QueueTimeout Duration `json:"queueTimeout"`      // 0s: none
+	RunTimeout   Duration `json:"runTimeout"`        // 0s: none
+	OnNodeLost   string   `json:"onNodeLost"`
+	MaxAttempts  int32    `json:"maxAttempts"`
+	Counted      int32    `json:"counted"`
 }
 
 // JobLinks are paths of the same server.

@@ -608,7 +608,21 @@ export interface Job {
   output?: unknown;
   outputs?: Record<string, string>; // name to digest
   labels?: [string, string][];
+  asks: JobAsks;
   links: JobLinks;
+}
+
+/** JobAsks is what a job was submitted with, defaults filled in, and how many of its attempts count. */
+export interface JobAsks {
+  slots: number;
+  memoryMib: number;
+  backend?: string; // any
+  region?: string; // any
+  queueTimeout: string; // 0s: none
+  runTimeout: string; // 0s: none
+  onNodeLost: string;
+  maxAttempts: number;
+  counted: number;
 }
 
 /** JobLinks are paths of the same server. */

@@ -20,6 +20,8 @@ export interface AlarmListProps {
   alarms: Row[];
   /** Each in a frame of its own color, as the head of a page. */
   tinted?: boolean;
+  /** Two lines of a phone: the whole of it is one tap away. */
+  brief?: boolean;
   /** On the pool's own page it need not be named. */
   without?: "pool";
   /** Opens what waits because of one, beside its button. */
@@ -29,9 +31,9 @@ export interface AlarmListProps {
 }
 
 /** Alarms one below the other; each opens itself, its button acknowledges in place. */
-export function AlarmList({ alarms, tinted, without, onWhy, ended }: AlarmListProps) {
+export function AlarmList({ alarms, tinted, brief, without, onWhy, ended }: AlarmListProps) {
   return (
-    <ul className={tinted ? styles.tinted : styles.list} aria-label="Alarms">
+    <ul className={`${tinted ? styles.tinted : styles.list} ${brief ? styles.brief : ""}`} aria-label="Alarms">
       {alarms.map((a) => (
         <AlarmLine key={a.id} alarm={a} without={without} onWhy={onWhy} ended={ended?.get(a.id)} />
       ))}

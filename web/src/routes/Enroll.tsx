@@ -1,6 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
 import { createLicense } from "../api/calls";
-import { useStale } from "../live/live";
+import { duration } from "../format";
+import { useNow, useStale } from "../live/live";
 import type { Live } from "../live/store";
 import { useSession } from "../session";
 import { Columns } from "../shell/Page";
@@ -22,7 +24,11 @@ function Steps() {
   const session = useSession();
   const stale = useStale();
   const user = session?.user.id ?? "";
-  const license = useMutation({ mutationFn: () => createLicense({ user, nodes: 5, roles: ["worker", "edge"] }) });
+  const [since, setSince] = useState(0);
+  const license = useMutation({
+    mutationFn: () => createLicense({ user, nodes: 5, roles: ["worker", "edge"] }),
+    onSuccess: () => setSince(Date.now()),
+  });
   const code = license.data?.licenseCode;
   return (
     <ol className={styles.steps}>
@@ -52,7 +58,7 @@ function Steps() {
         {license.error && <Failed error={license.error} />}
       </li>
       <li>
-        <span className={styles.number}>2</span>
+        <span className={`${styles.number} ${code ? styles.next : ""}`}>2</span>
         <h2>Join, on the machine</h2>
         <p>The first command asks for the code, so that it never stands in a shell history or a process list.</p>
         {[ask, join].map((command) => (
@@ -67,15 +73,29 @@ function Steps() {
         <h2>First heartbeat</h2>
         <p>The node appears here by itself, usually within 2 s of its start.</p>
         <div className={styles.waiting}>
-          <Glyph of="queued" size={14} /> Waiting for a node
+          <Glyph of="queued" size={14} /> {code ? "Waiting for a node with this code" : "Waiting for a node"}
+          {since > 0 && <Waited since={since} />}
         </div>
       </li>
     </ol>
   );
 }
 
+function Waited({ since }: { since: number }) {
+  return <span className={styles.right}>{duration(useNow() - since)}</span>;
+}
+
+/** What a pool is there for, to who has just begun. */
+function purpose(pool: PoolRow, user: string): string {
+  if (pool.kind === "default") return "Jobs of apps without an owner";
+  if (pool.kind === "unassigned") return "Nodes set aside";
+  if (pool.kind === "named") return "Apps that are bound to it";
+  return pool.id === `pool-${user}` ? "Your apps resolve here first" : "Its user's apps resolve here first";
+}
+
 /** The first run of a fleet: its empty state is the enrollment. */
 export function Enroll({ pools }: { pools: Live<PoolRow>[] }) {
+  const session = useSession();
   return (
     <Columns
       main={
@@ -95,6 +115,7 @@ export function Enroll({ pools }: { pools: Live<PoolRow>[] }) {
                 <li key={p.id}>
                   <b>{p.id}</b> <span>{kindWords(p)}</span>
                   <span className={styles.right}>{sum(p.nodes)} nodes</span>
+                  <p>{purpose(p, session?.user.id ?? "")}</p>
                 </li>
               ))}
             </ul>

@@ -43,7 +43,9 @@ export function Fleet() {
       title="Fleet"
       note={
         fleet &&
-        pools.phase === "ready" && <span>{`${plural(all.length, "pool")}, ${plural(nodes ?? 0, "node")}${stale ? `, as of ${moment(heardAt)}` : ""}`}</span>
+        pools.phase === "ready" && (
+          <span>{`${plural(all.length, "pool")}, ${nodes ? plural(nodes, "node") : "no nodes"}${stale ? `, as of ${moment(heardAt)}` : ""}`}</span>
+        )
       }
       actions={
         <>
@@ -146,7 +148,7 @@ function Wrong() {
         </Panel>
       </div>
       <div className={styles.phoneOnly}>
-        <AlarmList alarms={alarms.slice(0, 1)} tinted />
+        <AlarmList alarms={alarms.slice(0, 1)} tinted brief />
       </div>
     </>
   );

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react";
 import { getAttempts, getJob } from "../api/calls";
 import { Refusal } from "../api/client";
 import type { Attempt, Job as JobDocument } from "../api/documents";
-import { duration, shortId, span } from "../format";
+import { bytes, duration, plural, shortId, span } from "../format";
 import { useNow, useStale, useTopic } from "../live/live";
 import { Columns, Page } from "../shell/Page";
 import { isOpen } from "../state";
@@ -108,7 +108,7 @@ function Loaded({ row, job, attempts, failed }: LoadedProps) {
                 <Failed error={failed} />
               </Panel>
             ) : (
-              <Attempts row={row} attempts={attempts} />
+              <Attempts row={row} attempts={attempts} asks={job?.asks} />
             )}
             {!waiting && (
               <div className={styles.late}>
@@ -120,7 +120,9 @@ function Loaded({ row, job, attempts, failed }: LoadedProps) {
         side={
           <>
             <WhyThisNode row={row} />
-            <Result row={row} job={job} />
+            <div className={styles.last}>
+              <Result row={row} job={job} />
+            </div>
           </>
         }
       />
@@ -140,7 +142,7 @@ function Note({ row }: { row: JobRow }) {
       , attempt {row.attempt}
     </>
   ) : row.ended_at ? null : (
-    `for ${duration(now - row.created_at)}, no attempt open`
+    `for ${duration(now - row.created_at)}, ${row.attempt === 0 ? "no attempt yet" : `after attempt ${row.attempt}`}`
   );
   return (
     <>
@@ -156,18 +158,40 @@ function Note({ row }: { row: JobRow }) {
 
 function Facts({ row, job }: { row: JobRow; job: JobDocument | undefined }) {
   const now = useNow();
+  const asks = job?.asks;
+  const since = row.ended_at ? span(row.ended_at - row.created_at) : duration(now - row.created_at);
+  const ended = row.ended_at > 0;
   return (
-    <Strip>
-      <Fact label="App">{row.app}</Fact>
-      <Fact label="Runner">{row.runner}</Fact>
-      <Fact label="Pool">
-        {row.pool || "none yet"}
-        {row.fallback && ", as fallback"}
-      </Fact>
-      <Fact label="Role">{job?.role ?? "—"}</Fact>
-      <Fact label="Priority">{row.priority}</Fact>
-      <Fact label={row.ended_at ? "Took" : "Since submit"}>{row.ended_at ? span(row.ended_at - row.created_at) : duration(now - row.created_at)}</Fact>
-      {row.ended_at > 0 && row.reason && <Fact label="Ended because">{causeIn(row.reason)}</Fact>}
-    </Strip>
+    <>
+      <div className={styles.facts}>
+        <Strip>
+          <Fact label="App">{row.app}</Fact>
+          <Fact label="Runner">{row.runner}</Fact>
+          <Fact label="Pool">
+            {row.pool || "none yet"}
+            {row.fallback && ", as fallback"}
+          </Fact>
+          <Fact label="Asks for">{job ? asksFor(job) : "—"}</Fact>
+          <Fact label="Priority">{row.priority}</Fact>
+          {row.state === "queued" && row.attempt === 0 ? (
+            <Fact label="Queue timeout">{!asks ? "—" : asks.queueTimeout === "0s" ? "none, waits for ever" : asks.queueTimeout}</Fact>
+          ) : (
+            <Fact label="Tries counted">{asks ? `${asks.counted} of ${asks.maxAttempts}` : "—"}</Fact>
+          )}
+          <Fact label={ended ? "Took" : "Since submit"}>{since}</Fact>
+          {ended && row.reason && <Fact label="Ended because">{causeIn(row.reason)}</Fact>}
+        </Strip>
+      </div>
+      <p className={styles.short}>
+        {[row.app, row.runner, row.pool, asks && plural(asks.slots, "slot"), ended ? `took ${since}` : `since submit ${since}`].filter(Boolean).join(", ")}
+        {ended && row.reason && `; ${causeIn(row.reason)}`}
+      </p>
+    </>
   );
+}
+
+/** edge, cuda, eu-west, 2 slots, 512 MiB */
+function asksFor(job: JobDocument): string {
+  const { backend, region, slots, memoryMib } = job.asks;
+  return [job.role, backend, region, plural(slots, "slot"), memoryMib > 0 && bytes(memoryMib * 1_048_576)].filter(Boolean).join(", ");
 }

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import type { Attempt } from "../api/documents";
+import type { Attempt, JobAsks } from "../api/documents";
 import { hourMinute, span as length, moment, plural } from "../format";
 import { useNow } from "../live/live";
 import { isOpen } from "../state";
@@ -34,12 +34,13 @@ function wordsOf(a: Attempt, row: JobRow): string {
 }
 
 /** Every attempt, as a timeline and as a table. */
-export function Attempts({ row, attempts }: { row: JobRow; attempts: Attempt[] | undefined }) {
+export function Attempts({ row, attempts, asks }: { row: JobRow; attempts: Attempt[] | undefined; asks: JobAsks | undefined }) {
   const now = useNow();
   const phone = useNarrow();
   const list = attempts ?? [];
   const free = list.filter((a) => uncounted.has(a.outcome)).length;
-  const note = list.length === 0 ? undefined : free > 0 ? `${list.length}, of which ${free} not counted` : String(list.length);
+  const all = free > 0 ? `${list.length}, of which ${free} not counted` : String(list.length);
+  const note = list.length === 0 ? undefined : phone && asks ? `${asks.counted} of ${asks.maxAttempts} counted` : all;
   return (
     <Panel title="Attempts" note={note} flush>
       {!attempts ? (
@@ -84,8 +85,8 @@ function Timeline({ list, row, now }: { list: Attempt[]; row: JobRow; now: numbe
           {waited.map((g) => (
             <i key={g.from} className={styles.waited} style={{ left: place(g.from), width: width(g.from, g.to) }} />
           ))}
+          <small style={{ left: `calc(${place(waited.at(-1)?.to ?? from)} + 12px)` }}>{length(total)} in all</small>
         </div>
-        <small>{length(total)} in all</small>
       </div>
       {list.map((a) => {
         const s = span(a, now);
@@ -97,13 +98,20 @@ function Timeline({ list, row, now }: { list: Attempt[]; row: JobRow; now: numbe
             </span>
             <div>
               <i className={styles[state] ?? styles.waited} style={{ left: place(s.from), width: width(s.from, s.to) }} />
+              <small style={{ left: `calc(${place(s.to)} + 12px)` }}>{lane(a, state, row, (s.to - from) / (to - from))}</small>
             </div>
-            <small>{state.replace("_", " ")}</small>
           </div>
         );
       })}
     </div>
   );
+}
+
+/** What stands behind a bar: beside one that reaches far there is room for the state alone. */
+function lane(a: Attempt, state: string, row: JobRow, end: number): string {
+  const word = state.replace("_", " ");
+  if (a.outcome === "open" && row.state === "running") return `${word}, ${row.percent}%`;
+  return a.reason && end < 0.6 ? `${word}, ${causeIn(a.reason)}` : word;
 }
 
 /** When the job waited: before, between and after its attempts. */
@@ -178,9 +186,25 @@ function Cards({ list, row, now }: ListProps) {
             <span className={styles.quiet}>{stateOf(a, row).replace("_", " ")}</span>
             <span className={styles.end}>{ran(a, row, now)}</span>
           </span>
+          <Track a={a} row={row} now={now} />
           {wordsOf(a, row) && <span className={styles.quiet}>{wordsOf(a, row)}</span>}
         </li>
       ))}
     </ul>
+  );
+}
+
+/** When it was, within the time from the submit to the end. */
+function Track({ a, row, now }: { a: Attempt; row: JobRow; now: number }) {
+  const whole = Math.max(100, (row.ended_at || now) - row.created_at);
+  const s = span(a, now);
+  const part = (ms: number) => Math.min(100, Math.max(0, (ms / whole) * 100));
+  return (
+    <span className={styles.track} aria-hidden="true">
+      <i
+        className={styles[stateOf(a, row)] ?? styles.waited}
+        style={{ left: `${Math.min(99, part(s.from - row.created_at))}%`, width: `max(6px, ${part(s.to - s.from)}%)` }}
+      />
+    </span>
   );
 }

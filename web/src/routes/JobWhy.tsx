@@ -22,11 +22,14 @@ function useDecision(row: JobRow) {
   });
 }
 
+/** user 7, or nothing of a pool that is none's own. */
+const ownerOf = (pool: string) => (/^pool-\d+$/.test(pool) ? `user ${pool.slice(5)}, ` : "");
+
 /** The rule that led to the pools, in words. */
 function ruleWords(d: Pick<Decision, "rule" | "pools">, app: string): string {
   const pool = d.pools[0]?.pool ?? "no pool";
   if (d.rule === "binding") return `${app} is bound to ${d.pools.map((p) => p.pool).join(", then ")}.`;
-  if (d.rule === "owner_pool") return `No binding, so ${pool} of its owner${/^pool-\d+$/.test(pool) ? `, user ${pool.slice(5)}` : ""}.`;
+  if (d.rule === "owner_pool") return `No binding, so ${pool} of its owner${ownerOf(pool) && `, ${ownerOf(pool).slice(0, -2)}`}.`;
   return `${app} has no owner, so ${pool}.`;
 }
 
@@ -134,7 +137,7 @@ function HowPool({ d, row }: { d: Decision; row: JobRow }) {
         {step(
           d.rule === "owner_pool",
           "Owner's pool",
-          d.rule === "owner_pool" ? pool : d.rule === "no_owner" ? `${row.app} has no owner, so ${pool}` : "not asked",
+          d.rule === "owner_pool" ? `${ownerOf(pool)}so ${pool}` : d.rule === "no_owner" ? `${row.app} has no owner, so ${pool}` : "not asked",
         )}
         {step(d.fallbackAllowed, "Fallback to default", d.fallbackAllowed ? "allowed, and default can't take it either" : "off")}
       </ul>

@@ -71,12 +71,15 @@ const gone = (refusal: { code: string; detail: string } | undefined) =>
   refusal && refusal.code !== "not_found" ? refusal.detail : "There is no such node, or it is not yours to see";
 
 function Note({ node }: { node: Row }) {
+  const now = useNow();
   const facts = [node.role, node.region, node.backend].filter(Boolean).join(", ");
+  const seen = ageOf(node.last_seen_ms, node.received, now);
   return (
     <>
       <State of={nodeState(node)} strong />
-      <span>
-        in{" "}
+      <span className={styles.phoneOnly}>{seen < 0 ? "never seen" : `seen ${age(seen)} ago`}</span>
+      <span className={styles.where}>
+        <span className={styles.deskOnly}>in </span>
         <Link to="/pools/$id" params={{ id: node.pool }}>
           {node.pool}
         </Link>
@@ -96,18 +99,20 @@ function Numbers({ node }: { node: Row }) {
     ...node.resources.map((r) => <Resource key={`r ${r.name}`} resource={r} />),
   ];
   return (
-    <Strip>
-      <Figure label="Slots" value={count(node.slots_used)} note={`of ${count(node.slots_total)}`}>
-        <CapacityBar used={node.slots_used} out={out} total={node.slots_total} />
-        <span className={styles.under}>
-          {plural(node.running.length, "job")}, {out > 0 ? `${count(out)} out of use` : `${count(free)} free`}
-        </span>
-      </Figure>
-      {things.slice(0, most)}
-      {things.length < most && (
-        <Figure label="Load" value={node.load_milli > 0 ? (node.load_milli / 1000).toFixed(2) : "—"} note={node.load_milli > 0 ? "average" : "not told"} />
-      )}
-    </Strip>
+    <div className={styles.numbers}>
+      <Strip>
+        <Figure label="Slots" value={count(node.slots_used)} note={`of ${count(node.slots_total)}`}>
+          <CapacityBar used={node.slots_used} out={out} total={node.slots_total} />
+          <span className={styles.under}>
+            {plural(node.running.length, "job")}, {out > 0 ? `${count(out)} out of use` : `${count(free)} free`}
+          </span>
+        </Figure>
+        {things.slice(0, most)}
+        {things.length < most && (
+          <Figure label="Load" value={node.load_milli > 0 ? (node.load_milli / 1000).toFixed(2) : "—"} note={node.load_milli > 0 ? "average" : "not told"} />
+        )}
+      </Strip>
+    </div>
   );
 }
 

@@ -20,6 +20,7 @@ function job(id: string, over: Partial<Job> = {}): Job {
     attempt: 0,
     fallback: false,
     createdAt: "2026-11-29T15:00:00.000Z",
+    asks: { slots: 1, memoryMib: 0, queueTimeout: "0s", runTimeout: "0s", onNodeLost: "requeue", maxAttempts: 3, counted: 0 },
     links: { decision: "", log: "" },
     reasons,
     ...over,
