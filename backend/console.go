@@ -45,8 +45,10 @@ func (d consoleDoor) Admit(ctx context.Context, header http.Header, from netip.A
 		return &rows
 	}
 	return session.ConsoleUser{
-		User:    who.User.ID,
-		Viewer:  view.Viewer{Nodes: scope("node"), Pools: scope("pool"), Jobs: scope("job"), Alarms: scope("alarm")},
+		User: who.User.ID,
+		Viewer: view.Viewer{
+			Nodes: scope("node"), Pools: scope("pool"), Jobs: scope("job"), Alarms: scope("alarm"), Placements: scope("placement"),
+		},
 		Session: who.Console, Name: who.User.Name, Roles: who.User.Roles,
 	}, nil
 }

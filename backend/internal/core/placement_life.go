@@ -173,5 +173,5 @@ func (p *holding) view() PlacementView {
 // seenPlacement notes a change of a placement that can be seen.
 func (d *Dispatch) seenPlacement(p *holding) {
 	d.rev++
-	p.rev = d.rev
+	p.rev, d.ended.rev = d.rev, d.rev
 }

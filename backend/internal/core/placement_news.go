@@ -9,6 +9,7 @@ const endsKept = 1024
 type ends struct {
 	list  []*holding
 	since uint64 // the revision of the newest that is forgotten
+	rev   uint64 // of the newest change of any placement
 }
 
 func (e *ends) add(p *holding) {
@@ -27,6 +28,9 @@ func (e *ends) drop(p *holding) {
 // placementsChanged adds what is different of placements since a revision.
 func (d *Dispatch) placementsChanged(c *Changes, since uint64) {
 	c.WholePlacements = c.Whole || since < d.ended.since
+	if !c.WholePlacements && d.ended.rev <= since {
+		return // asked for many times a second
+	}
 	for _, p := range d.placed {
 		if c.WholePlacements || p.rev > since {
 			c.Placements = append(c.Placements, p.view())

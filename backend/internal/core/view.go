@@ -87,7 +87,7 @@ func (d *Dispatch) Fleet(now fleet.Time) *FleetView {
 }
 
 // Changed projects what is different from the fleet at revision since: nodes that
-// changed, and the pools with their sums when those are wanted.
+// changed, placements that did, and the pools with their sums when those are wanted.
 func (d *Dispatch) Changed(now fleet.Time, since uint64, pools bool) *Changes {
 	c := &Changes{At: now, Rev: d.rev, Whole: since < d.loaded}
 	for _, n := range d.order {
@@ -97,8 +97,8 @@ func (d *Dispatch) Changed(now fleet.Time, since uint64, pools bool) *Changes {
 	}
 	if pools {
 		c.Pools, c.Alarms, c.Waits = d.poolViews(), d.Alarms(), d.queueTimes(now)
-		d.placementsChanged(c, since)
 	}
+	d.placementsChanged(c, since)
 	return c
 }
 

@@ -117,8 +117,7 @@ type Changes struct {
 	// Alarms that last, by id, and Waits: where the pools were wanted.
 	Alarms []fleet.Alarm
 	Waits  Waits
-	// Placements that changed, the ended ones last, where the pools were wanted; with
-	// WholePlacements all that last.
+	// Placements that changed, the ended ones last; with WholePlacements all that last.
 	Placements      []PlacementView
 	WholePlacements bool
 	At              fleet.Time

@@ -107,10 +107,12 @@ type rows struct {
 	nodes  []wire.NodeRow
 	jobs   []wire.JobRow
 	alarms []wire.AlarmRow
+
+	placements []wire.PlacementRow
 }
 
 func (r *rows) len() int {
-	return len(r.fleet) + len(r.pools) + len(r.nodes) + len(r.jobs) + len(r.alarms)
+	return len(r.fleet) + len(r.pools) + len(r.nodes) + len(r.jobs) + len(r.alarms) + len(r.placements)
 }
 
 // slice gives the rows from..to.
@@ -124,6 +126,8 @@ func (r *rows) slice(from, to int) rows {
 		return rows{nodes: r.nodes[from:to]}
 	case r.alarms != nil:
 		return rows{alarms: r.alarms[from:to]}
+	case r.placements != nil:
+		return rows{placements: r.placements[from:to]}
 	}
 	return rows{jobs: r.jobs[from:to]}
 }
@@ -156,6 +160,8 @@ func (v *View) row(all *rows, f *feed, id string, l *look) bool {
 		return v.poolRow(all, id, l)
 	case f.key.ofAlarms():
 		return v.alarmRow(all, f, id, l)
+	case f.key.ofPlacements():
+		return v.placementRow(all, f, id, l)
 	case f.key.ofJobs():
 		return f.jobRow(all, id)
 	}
@@ -220,6 +226,8 @@ func (v *View) allIDs(f *feed) []string {
 		return list
 	case f.key.ofAlarms():
 		return slices.Sorted(maps.Keys(v.state.alarms))
+	case f.key.ofPlacements():
+		return slices.Sorted(maps.Keys(v.state.placed))
 	case f.key.ofJobs():
 		return f.jobs.ids()
 	case f.key.node() != "":
@@ -265,6 +273,9 @@ func (f *feed) remember(r *rows) {
 	for i := range r.alarms {
 		f.ids[r.alarms[i].ID] = struct{}{}
 	}
+	for i := range r.placements {
+		f.ids[r.placements[i].ID] = struct{}{}
+	}
 }
 
 // Bounds of one delta and of one part of a snapshot, in rows.
@@ -280,7 +291,8 @@ func (v *View) send(f *feed, list rows, gone []string) (taken int) {
 	e, taken, err := encodeFitting(list, &limit, func(part rows) wire.Body {
 		return wire.Delta{
 			Topic: f.key.topic, Prev: f.rev, Rev: f.rev + 1,
-			Fleet: part.fleet, Pools: part.pools, Nodes: part.nodes, Jobs: part.jobs, Alarms: part.alarms, Deletes: gone,
+			Fleet: part.fleet, Pools: part.pools, Nodes: part.nodes, Jobs: part.jobs, Alarms: part.alarms,
+			Placements: part.placements, Deletes: gone,
 		}
 	})
 	if err != nil {

@@ -18,6 +18,8 @@ type Viewer struct {
 	Pools  *record.Scope
 	Jobs   *record.Scope
 	Alarms *record.Scope
+	// Placements are by their nodes' pools, and of an owner by the app's.
+	Placements *record.Scope
 }
 
 func (w *Viewer) scope(topic string) *record.Scope {
@@ -28,6 +30,8 @@ func (w *Viewer) scope(topic string) *record.Scope {
 		return w.Jobs
 	case topic == wire.TopicAlarms:
 		return w.Alarms
+	case topic == wire.TopicPlacements:
+		return w.Placements
 	}
 	return w.Nodes
 }

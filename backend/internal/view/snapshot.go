@@ -23,7 +23,7 @@ func (s *Snapshot) Next() (e wire.Encoded, last bool, err error) {
 		e, taken, err = encodeFitting(left, &s.limit, func(part rows) wire.Body {
 			return wire.Snapshot{
 				Topic: s.topic, Rev: s.rev, Part: s.part, Last: s.next+part.len() == s.rows.len(),
-				Fleet: part.fleet, Pools: part.pools, Nodes: part.nodes, Jobs: part.jobs, Alarms: part.alarms,
+				Fleet: part.fleet, Pools: part.pools, Nodes: part.nodes, Jobs: part.jobs, Alarms: part.alarms, Placements: part.placements,
 			}
 		})
 		s.next += taken

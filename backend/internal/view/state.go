@@ -10,7 +10,7 @@ import (
 	"rockpool/backend/internal/record"
 )
 
-// state is what the view knows of nodes, pools and alarms.
+// state is what the view knows of nodes, pools, alarms and placements.
 type state struct {
 	rev     uint64
 	nodes   map[string]*nodeState
@@ -19,6 +19,7 @@ type state struct {
 	history history
 	waits   core.Waits
 	alarms  map[string]fleet.Alarm // that last, by id
+	placed  placements
 }
 
 // nodeState is a node with what of it is urgent.
@@ -38,6 +39,7 @@ type news struct {
 	nodes  []changed
 	pools  []string // whose sums changed
 	alarms []changed
+	placed []changed // placements
 	waits  bool
 }
 
@@ -49,7 +51,7 @@ func (n *news) moved() bool {
 // take brings the state up to an answer of the loop and says what changed.
 func (s *state) take(c *core.Changes) (n news) {
 	s.rev = c.Rev
-	n.nodes = s.takeNodes(c)
+	n.nodes, n.placed = s.takeNodes(c), s.placed.take(c)
 	if c.Pools != nil {
 		n.pools, n.waits = differing(s.pools, c.Pools), s.waits != c.Waits
 		s.pools, s.waits = c.Pools, c.Waits

@@ -36,6 +36,9 @@ func (k *key) ofPools() bool { return k.topic == wire.TopicFleet || k.topic == w
 // ofAlarms reports the topic of alarms.
 func (k *key) ofAlarms() bool { return k.topic == wire.TopicAlarms }
 
+// ofPlacements reports the topic of placements.
+func (k *key) ofPlacements() bool { return k.topic == wire.TopicPlacements }
+
 func suffix(topic, prefix string) string {
 	id, ok := strings.CutPrefix(topic, prefix)
 	if !ok {

@@ -70,7 +70,7 @@ func New(cfg Config) *View {
 	}
 	return &View{
 		cfg: cfg, wake: make(chan struct{}, 1), feeds: map[key]*feed{},
-		state: state{nodes: map[string]*nodeState{}, kept: map[string]*record.Node{}, history: history{}},
+		state: state{nodes: map[string]*nodeState{}, kept: map[string]*record.Node{}, history: history{}, placed: placements{}},
 	}
 }
 
@@ -162,6 +162,8 @@ func (v *View) refresh(ctx context.Context, pools bool) {
 			f.markSums(&news, v.allIDs(f))
 		case f.key.ofAlarms():
 			f.markAlarms(&news, v.allIDs(f))
+		case f.key.ofPlacements():
+			f.mark(news.placed)
 		default:
 			f.markNodes(news.nodes)
 		}

@@ -27,6 +27,7 @@ type desk struct {
 	fleet   wire.FleetRow
 	jobs    map[string]wire.JobRow
 	alarms  map[string]wire.AlarmRow
+	placed  map[string]wire.PlacementRow
 	deltas  []wire.Delta
 	at      []time.Time
 	encoded []wire.Encoded
@@ -36,7 +37,7 @@ type desk struct {
 func newDesk(t *testing.T) *desk {
 	return &desk{
 		t: t, rev: map[string]int64{}, nodes: map[string]wire.NodeRow{}, pools: map[string]wire.PoolRow{}, jobs: map[string]wire.JobRow{},
-		alarms: map[string]wire.AlarmRow{}, ends: map[string]int{},
+		alarms: map[string]wire.AlarmRow{}, placed: map[string]wire.PlacementRow{}, ends: map[string]int{},
 	}
 }
 
@@ -71,11 +72,13 @@ func (d *desk) Delta(topic string, rev int64, e wire.Encoded) {
 	d.deltas, d.at, d.encoded = append(d.deltas, delta), append(d.at, time.Now()), append(d.encoded, e)
 	d.keep(delta.Fleet, delta.Pools, delta.Nodes, delta.Jobs)
 	d.keepAlarms(delta.Alarms)
+	d.keepPlacements(delta.Placements)
 	for _, id := range delta.Deletes {
 		delete(d.nodes, id)
 		delete(d.pools, id)
 		delete(d.jobs, id)
 		delete(d.alarms, id)
+		delete(d.placed, id)
 	}
 }
 
@@ -122,6 +125,7 @@ func (d *desk) subscribe(v *View, who Viewer, topic string, filter wire.Filter) 
 		d.mu.Lock()
 		d.keep(part.Fleet, part.Pools, part.Nodes, part.Jobs)
 		d.keepAlarms(part.Alarms)
+		d.keepPlacements(part.Placements)
 		d.rev[topic] = part.Rev
 		d.mu.Unlock()
 		if last {
@@ -150,7 +154,9 @@ var (
 )
 
 // seeing is who sees that much of everything.
-func seeing(s record.Scope) Viewer { return Viewer{Nodes: &s, Pools: &s, Jobs: &s, Alarms: &s} }
+func seeing(s record.Scope) Viewer {
+	return Viewer{Nodes: &s, Pools: &s, Jobs: &s, Alarms: &s, Placements: &s}
+}
 
 // bubble runs a test with a view over a stage, in a time of its own.
 func bubble(t *testing.T, test func(t *testing.T, stage *viewtest.Stage, v *View)) {

@@ -26,6 +26,7 @@ type Stage struct {
 	nodes    map[string]node
 	sums     map[string]func(*core.PoolView)
 	alarms   map[int64]fleet.Alarm
+	placed   map[ids.JobID]placed
 	waits    core.Waits
 	jobs     map[ids.JobID]record.Job
 	live     map[ids.JobID]core.JobView
@@ -39,11 +40,16 @@ type node struct {
 	rev  uint64
 }
 
+type placed struct {
+	view core.PlacementView
+	rev  uint64
+}
+
 // New makes an empty fleet with the built-in pools.
 func New() *Stage {
 	return &Stage{
 		begin: time.Now().Add(-time.Hour), rev: 1, nodes: map[string]node{}, sums: map[string]func(*core.PoolView){},
-		alarms: map[int64]fleet.Alarm{}, jobs: map[ids.JobID]record.Job{}, live: map[ids.JobID]core.JobView{},
+		alarms: map[int64]fleet.Alarm{}, placed: map[ids.JobID]placed{}, jobs: map[ids.JobID]record.Job{}, live: map[ids.JobID]core.JobView{},
 	}
 }
 
@@ -104,6 +110,14 @@ func (s *Stage) Resolve(id int64) {
 	delete(s.alarms, id)
 }
 
+// Place makes or changes a placement.
+func (s *Stage) Place(p core.PlacementView) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rev++
+	s.placed[p.Spec.ID] = placed{p, s.rev}
+}
+
 // PutJob keeps a row as the database has it.
 func (s *Stage) PutJob(j record.Job) {
 	s.mu.Lock()
@@ -159,6 +173,11 @@ func (s *Stage) Changed(_ context.Context, since uint64, pools bool) (*core.Chan
 		c.Pools, c.Waits = s.pools(), s.waits
 		for _, id := range slices.Sorted(maps.Keys(s.alarms)) {
 			c.Alarms = append(c.Alarms, s.alarms[id])
+		}
+	}
+	for _, p := range s.placed {
+		if p.rev > since {
+			c.Placements = append(c.Placements, p.view)
 		}
 	}
 	return c, nil
