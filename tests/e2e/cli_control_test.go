@@ -41,7 +41,9 @@ func TestCLI_SteersPools(t *testing.T) {
 	t.Parallel()
 	u := newTenant(t, server(t))
 	n := u.node("1", rig.RawOptions{Answer: rig.Diligent})
-	at := func(args string) string { return fill(args, "CANARY", u.name+"-canary", "NODE", n.Name, "APP", u.app, "POOL", u.pool()) }
+	at := func(args string) string {
+		return fill(args, "CANARY", u.name+"-canary", "NODE", n.Name, "APP", u.app, "POOL", u.pool())
+	}
 	u.walk(u.s.AdminToken,
 		step{at("pool create CANARY --reason test"), 0, "named (canary)"},
 		step{at("pool create CANARY"), 1, "conflict"},

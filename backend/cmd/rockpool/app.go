@@ -1,8 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"strings"
+	"errors"
 
 	"rockpool/backend/internal/client"
 	"rockpool/backend/internal/rest"
@@ -12,6 +13,7 @@ type appCommand struct {
 	Create     appCreate     `cmd:"" help:"Create an app."`
 	List       appList       `cmd:"" help:"List apps."`
 	Get        appGet        `cmd:"" help:"Show an app."`
+	Share      appShare      `cmd:"" help:"Set an app's weight and bounds; what is not named stays."`
 	Candidates appCandidates `cmd:"" help:"Say where an app's work would go now, and why; it leaves no trace."`
 }
 
@@ -62,13 +64,53 @@ type appCandidates struct {
 
 // Run prints the root cause, the decision in words, and every reason of every node.
 func (c *appCandidates) Run(ctx context.Context, d *desk, server *client.Client) error {
-	found, err := server.Candidates(ctx, c.ID, client.Preview{
+	return showCandidates(d)(server.Candidates(ctx, c.ID, client.Preview{
 		Role: c.Role, Runner: c.Runner, Backend: c.Backend, Region: c.Region, Slots: c.Slots,
-	})
+	}))
+}
+
+type appShare struct {
+	ID            string `arg:"" help:"App."`
+	Weight        *int32 `placeholder:"N" help:"Its weight against other apps that wait for the same pool: 1 to 1000, 100 is usual."`
+	MaxOpenJobs   *int64 `placeholder:"N" help:"Open jobs at most; a submit past it is refused. 0: no bound."`
+	MaxPlacements *int64 `placeholder:"N" help:"Placements at most; one past it is refused. 0: no bound."`
+	MaxSlots      *int64 `placeholder:"N" help:"Slots of jobs and placements together; past it jobs wait and placements are refused. 0: no bound."`
+	Reason        string `placeholder:"TEXT" help:"Why, for the audit entry."`
+	Version       int64  `placeholder:"N" help:"Only if the app's version is still N (default: whatever it is)."`
+}
+
+// Validate refuses a change of nothing.
+func (c *appShare) Validate() error {
+	if c.Weight == nil && c.MaxOpenJobs == nil && c.MaxPlacements == nil && c.MaxSlots == nil {
+		return errors.New("say what to set: --weight, --max-open-jobs, --max-placements or --max-slots")
+	}
+	return nil
+}
+
+// Run puts what the flags say over the app's share, which the API takes as one; the
+// change counts for that version of the app alone.
+func (c *appShare) Run(ctx context.Context, d *desk, server *client.Client) error {
+	app, err := server.App(ctx, c.ID)
 	if err != nil {
 		return err
 	}
-	return showInWords(d, found, strings.TrimPrefix(found.Hint+"\n"+found.Decision.Text, "\n"), reasonsNow(found.Pools))
+	share := app.Share
+	assign(&share.Weight, c.Weight)
+	assign(&share.MaxOpenJobs, c.MaxOpenJobs)
+	assign(&share.MaxPlacements, c.MaxPlacements)
+	assign(&share.MaxSlots, c.MaxSlots)
+	app, err = server.SetShare(ctx, c.ID, rest.ShareRequest{Share: share, Reason: c.Reason}, cmp.Or(c.Version, app.Version))
+	if err != nil {
+		return err
+	}
+	return showApp(d, app)
+}
+
+// assign puts a flag that was given over a value.
+func assign[T any](into *T, flag *T) {
+	if flag != nil {
+		*into = *flag
+	}
 }
 
 func showApp(d *desk, a rest.App) error {

@@ -61,9 +61,19 @@ func TestControl_SaysWhatItWasTold(t *testing.T) {
 		"placement create --app=a --role=origin --key=s-42 --slots=1 --memory-mib=64 --count=2 --ttl=5m --region=ams": {"POST /v1/placements",
 			`{"app": "a", "role": "origin", "key": "s-42", "slots": 1, "memoryMib": 64, "count": 2, "ttl": "5m", "region": "ams"}`, ""},
 		"placement renew p1 --ttl=10m": {"POST /v1/placements/p1/renew", `{"ttl": "10m"}`, ""},
-		"placement renew p1":           {"POST /v1/placements/p1/renew", `{}`, ""},
+		"app share cam-7 --weight=300 --max-slots=0": {"PUT /v1/admin/apps/cam-7/share",
+			`{"weight": 300, "maxOpenJobs": 5, "maxPlacements": 0, "maxSlots": 0}`, `"3"`},
+		"job resolve j1 requeue":      {"POST /v1/jobs/j1/resolve", `{"action": "requeue"}`, ""},
+		"job cancel j1 j2 --grace=0s": {"POST /v1/jobs/cancel", `{"ids": ["j1", "j2"], "grace": "0s"}`, ""},
+		"job cancel --app=a --state=queued --label=build=812 --dry-run": {"POST /v1/jobs/cancel?dryRun=true",
+			`{"app": "a", "state": "queued", "label": ["build", "812"]}`, ""},
+		"job submit --app=a --runner=noop --dry-run": {"POST /v1/jobs?dryRun=true", `{"app": "a", "runner": "noop"}`, ""},
+		"placement renew p1":                         {"POST /v1/placements/p1/renew", `{}`, ""},
 	} {
-		answers := map[string]http.HandlerFunc{"GET /v1/admin/node-pools/p": document(200, pool)}
+		answers := map[string]http.HandlerFunc{
+			"GET /v1/admin/node-pools/p": document(200, pool),
+			"GET /v1/apps/cam-7":         document(200, `{"id": "cam-7", "share": {"weight": 100, "maxOpenJobs": 5, "maxSlots": 8}, "version": 3}`),
+		}
 		call, _, _ := strings.Cut(want.call, "?")
 		answers[call] = document(200, `{}`)
 		s := newServer(t, answers)
@@ -107,6 +117,12 @@ func TestControl_RefusesWhatNobodyCouldCarryOut(t *testing.T) {
 	for args, says := range map[string]string{
 		"pool set p":                                  "say what to set",
 		"pool set p --state=closed":                   "--state",
+		"job cancel":                                  "name jobs, or select",
+		"job cancel j1 --app=a":                       "not both",
+		"job cancel --label=build":                    "NAME=VALUE",
+		"job cancel --app=a -o json":                  "--yes or --dry-run",
+		"job resolve j1 forget":                       "requeue",
+		"app share a":                                 "say what to set",
 		"placement create --app=a":                    "--app and --role",
 		"pool promote p":                              "--to",
 		"node drain n --wait --dry-run":               "--dry-run does nothing",

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"rockpool/backend/internal/client"
 	"rockpool/backend/internal/rest"
@@ -38,6 +39,18 @@ func showInWords(d *desk, document any, text string, reasons grid) error {
 		}
 	}
 	return d.show(document, reasons)
+}
+
+// showCandidates prints where work would go now: the root cause first, the decision in
+// words, every reason of every node.
+func showCandidates(d *desk) func(rest.Candidates, error) error {
+	return func(found rest.Candidates, err error) error {
+		if err != nil {
+			return err
+		}
+		text := strings.TrimPrefix(found.Hint+"\n"+found.Decision.Text, "\n")
+		return showInWords(d, found, text, reasonsNow(found.Pools))
+	}
 }
 
 // reasonsThen is a row per pool and reason of a decision; each node counts once.

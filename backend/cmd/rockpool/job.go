@@ -19,7 +19,9 @@ type jobCommand struct {
 	List    jobList    `cmd:"" help:"List jobs."`
 	Wait    jobWait    `cmd:"" help:"Wait for a job's end and show it; exits 2, 3 or 4 when it did not succeed."`
 	Logs    jobLogs    `cmd:"" help:"Print the log that came with a job's result."`
-	Cancel  jobCancel  `cmd:"" help:"Cancel a job."`
+	Cancel  jobCancel  `cmd:"" help:"Cancel jobs: by id, or those that a filter selects, after a look at the list."`
+	Retry   jobRetry   `cmd:"" help:"Submit a job that has ended again, as a new one."`
+	Resolve jobResolve `cmd:"" help:"Decide about a job that is held because its node was lost."`
 	Explain jobExplain `cmd:"" help:"Say why a job went where it went, or nowhere."`
 }
 
@@ -37,16 +39,18 @@ func (c *jobGet) Run(ctx context.Context, d *desk, server *client.Client) error 
 }
 
 type jobList struct {
-	App   string `placeholder:"APP" help:"Only of this app."`
-	State string `placeholder:"STATE" help:"Only in this state."`
-	Node  string `placeholder:"NODE" help:"Only on this node."`
+	App    string `placeholder:"APP" help:"Only of this app."`
+	State  string `placeholder:"STATE" help:"Only in this state."`
+	Node   string `placeholder:"NODE" help:"Only on this node."`
+	Reason string `placeholder:"REASON" help:"Only with this reason."`
+	Label  string `placeholder:"NAME=VALUE" help:"Only with this label."`
 	paging
 }
 
 // Run lists jobs.
 func (c *jobList) Run(ctx context.Context, d *desk, server *client.Client) error {
 	read := func(ctx context.Context, page client.Page) (rest.List[rest.Job], error) {
-		return server.Jobs(ctx, client.JobFilter{App: c.App, State: c.State, Node: c.Node}, page)
+		return server.Jobs(ctx, client.JobFilter{App: c.App, State: c.State, Node: c.Node, Reason: c.Reason, Label: c.Label}, page)
 	}
 	head := columns("ID", "APP", "RUNNER", "STATE", "REASON", "ATTEMPT", "NODE", "POOL", "CREATED")
 	return showList(ctx, d, c.paging, read, head, func(g *grid, j rest.Job) {
@@ -111,18 +115,41 @@ func (c *jobLogs) Run(ctx context.Context, d *desk, server *client.Client) error
 	return d.say(strings.TrimSuffix(text, "\n"))
 }
 
-type jobCancel struct {
-	ID    string         `arg:"" help:"Job."`
-	Grace *time.Duration `placeholder:"10s" help:"Time until its tool is killed (default: the server's)."`
+type jobRetry struct {
+	ID             string       `arg:"" help:"Job."`
+	Wait           optionalWait `placeholder:"30s" help:"Wait for the new job's end, as of job submit."`
+	IdempotencyKey string       `placeholder:"KEY" help:"The same key again answers the same new job (default: a new one)."`
 }
 
-// Run asks for the job's end.
-func (c *jobCancel) Run(ctx context.Context, d *desk, server *client.Client) error {
-	job, err := server.CancelJob(ctx, c.ID, (*rest.Duration)(c.Grace))
+// Run submits the job again.
+func (c *jobRetry) Run(ctx context.Context, d *desk, server *client.Client) error {
+	job, err := server.RetryJob(ctx, c.ID, newKey(c.IdempotencyKey))
+	if err != nil {
+		return err
+	}
+	return showOrWait(ctx, d, server, job, c.Wait)
+}
+
+type jobResolve struct {
+	ID     string `arg:"" help:"Job."`
+	Action string `arg:"" enum:"requeue,fail" help:"requeue: one more attempt; fail: it ends."`
+}
+
+// Run decides about the job.
+func (c *jobResolve) Run(ctx context.Context, d *desk, server *client.Client) error {
+	job, err := server.ResolveJob(ctx, c.ID, c.Action)
 	if err != nil {
 		return err
 	}
 	return showJob(d, job)
+}
+
+// showOrWait prints a new job, or waits for its end when told to.
+func showOrWait(ctx context.Context, d *desk, server *client.Client, job rest.Job, wait optionalWait) error {
+	if wait == 0 {
+		return showJob(d, job)
+	}
+	return waitAndShow(ctx, d, server, job.ID, time.Duration(wait))
 }
 
 // showJob prints one job.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -125,19 +126,11 @@ func (c *poolSet) amendThresholds(ctx context.Context, server *client.Client, re
 	if err != nil {
 		return err
 	}
-	if c.Version == 0 {
-		c.Version = p.Version
-	}
+	c.Version = cmp.Or(c.Version, p.Version)
 	t := &p.Thresholds
-	if c.QueueWait != nil {
-		t.QueueWait = rest.Duration(*c.QueueWait)
-	}
-	if c.FreeSlots != nil {
-		t.FreeSlots = *c.FreeSlots
-	}
-	if c.NotReadyPct != nil {
-		t.NotReadyPct = *c.NotReadyPct
-	}
+	assign(&t.QueueWait, (*rest.Duration)(c.QueueWait))
+	assign(&t.FreeSlots, c.FreeSlots)
+	assign(&t.NotReadyPct, c.NotReadyPct)
 	req.Thresholds = t
 	return nil
 }

@@ -64,7 +64,7 @@ func TestAttack_A46_NoEscapeOfTheServerReachesTheTerminal(t *testing.T) {
 		{"job", "explain", "j1"}, {"job", "explain", "j1", "--now"}, {"job", "logs", "j1"}, {"audit", "list"}, {"user", "list"}, {"app", "get", "a1"},
 		{"pool", "get", "p1"}, {"node", "move", "n1", "--pool", "p", "--dry-run"}, {"node", "drain", "n1"}, {"binding", "list"},
 		{"node", "drain", "n1", "--wait", "--every", "1ms", "--timeout", "1ms"}, {"binding", "get", "a1"}, {"app", "candidates", "a1"},
-		{"alarm", "list"}, {"alarm", "get", "7"}, {"audit", "isolation"}, {"usage"}, {"alignment"}, {"role", "list"}, {"placement", "get", "p1"}, {"placement", "list"},
+		{"alarm", "list"}, {"alarm", "get", "7"}, {"audit", "isolation"}, {"usage"}, {"alignment"}, {"role", "list"}, {"job", "cancel", "j1", "j2"}, {"job", "cancel", "--app=a", "--dry-run"}, {"placement", "get", "p1"}, {"placement", "list"},
 	} {
 		for _, format := range []string{"table", "json"} {
 			got := rockpool(t, append(args, "-o", format)...)

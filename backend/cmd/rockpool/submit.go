@@ -44,6 +44,7 @@ type jobSubmit struct {
 	Label         map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Label. Repeat for more."`
 
 	Wait           optionalWait `placeholder:"30s" help:"Wait for the end, 30s or as long as --wait=DURATION says; exits 2, 3 or 4 when it did not succeed."`
+	DryRun         bool         `help:"Say what would be decided; there is no job afterwards."`
 	IdempotencyKey string       `placeholder:"KEY" help:"The same key again answers the same job (default: a new one)."`
 }
 
@@ -90,14 +91,14 @@ func (c *jobSubmit) Run(ctx context.Context, d *desk, server *client.Client) err
 	if err := c.upload(ctx, server, &job); err != nil {
 		return err
 	}
+	if c.DryRun {
+		return showCandidates(d)(server.TryJob(ctx, job))
+	}
 	submitted, err := server.SubmitJob(ctx, job, newKey(c.IdempotencyKey))
 	if err != nil {
 		return err
 	}
-	if c.Wait == 0 {
-		return showJob(d, submitted)
-	}
-	return waitAndShow(ctx, d, server, submitted.ID, time.Duration(c.Wait))
+	return showOrWait(ctx, d, server, submitted, c.Wait)
 }
 
 // newKey is the idempotency key that was given, or one of this call alone: its tries

@@ -35,6 +35,9 @@ func (f *finder) specOf(in *rest.JobRequest) (*fleet.JobSpec, error) {
 // complete fills in the app's owner and the inputs' sizes. Another user's app is
 // not_found like one that is not there; another user's artifact is not uploaded.
 func (f *finder) complete(spec *fleet.JobSpec) error {
+	if spec.NotBeforeMs > f.api.now().Add(maxAway).UnixMilli() {
+		return badRequest("notBefore must be within %s from now", rest.Duration(maxAway))
+	}
 	app, err := f.app(spec.App)
 	if err != nil {
 		return err
