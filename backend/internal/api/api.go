@@ -61,8 +61,13 @@ type API struct {
 	now       clock
 	log       *slog.Logger
 
-	jobIDs  *jobIDs
-	keys    *keyLocks
+	jobIDs *jobIDs
+	// A retry that overtakes its first try waits for it instead of working beside
+	// it; the database guards the same across processes.
+	keys *keyLocks[idempotencyKey]
+	// A pool's changes are told to the loop in the order in which they were stored:
+	// one that is made anew begins with version 1 again.
+	pools   *keyLocks[string]
 	roles   knownRoles
 	setups  *limit.Limiter
 	openAPI []byte
@@ -88,7 +93,7 @@ func New(cfg Config) (*API, error) {
 		store: cfg.Store, dispatch: cfg.Dispatch, artifacts: cfg.Artifacts, gate: cfg.Gate, policy: cfg.Policy,
 		consoles: cfg.Consoles, histories: cfg.Histories, hasher: access.NewHasher(),
 		channel: cfg.Channel, ready: cfg.Ready, version: cfg.Version, now: cfg.Now, log: cfg.Log,
-		jobIDs: newJobIDs(cfg.Now), keys: newKeyLocks(),
+		jobIDs: newJobIDs(cfg.Now), keys: newKeyLocks[idempotencyKey](), pools: newKeyLocks[string](),
 		setups: limit.New(setupBurst, setupRefill, setupPrefixes, cfg.Now),
 	}
 	a.signIns = access.NewSignIns(cfg.Store, a.hasher, cfg.Now)

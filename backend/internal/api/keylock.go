@@ -11,18 +11,16 @@ type idempotencyKey struct {
 	key  string
 }
 
-// keyLocks lets one request per key through at a time, so that a retry that
-// overtakes its first try waits for it instead of working beside it. The
-// database guards the same across processes.
-type keyLocks struct {
+// keyLocks lets one request per key through at a time.
+type keyLocks[K comparable] struct {
 	mu   sync.Mutex
-	held map[idempotencyKey]chan struct{} // closed when free again
+	held map[K]chan struct{} // closed when free again
 }
 
-func newKeyLocks() *keyLocks { return &keyLocks{held: map[idempotencyKey]chan struct{}{}} }
+func newKeyLocks[K comparable]() *keyLocks[K] { return &keyLocks[K]{held: map[K]chan struct{}{}} }
 
 // lock waits for the key; the caller calls unlock. An error is ctx's.
-func (k *keyLocks) lock(ctx context.Context, key idempotencyKey) (unlock func(), err error) {
+func (k *keyLocks[K]) lock(ctx context.Context, key K) (unlock func(), err error) {
 	for {
 		k.mu.Lock()
 		busy, taken := k.held[key]
@@ -41,7 +39,7 @@ func (k *keyLocks) lock(ctx context.Context, key idempotencyKey) (unlock func(),
 	}
 }
 
-func (k *keyLocks) free(key idempotencyKey, mine chan struct{}) {
+func (k *keyLocks[K]) free(key K, mine chan struct{}) {
 	k.mu.Lock()
 	delete(k.held, key)
 	k.mu.Unlock()

@@ -31,7 +31,12 @@ func (a *API) createPool(c *call, in *rest.PoolRequest) error {
 			return err
 		}
 	}
-	made, err := a.store.CreatePool(c.ctx(), c.actor(), made, in.Reason)
+	unlock, err := a.pools.lock(c.ctx(), made.ID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	made, err = a.store.CreatePool(c.ctx(), c.actor(), made, in.Reason)
 	if err != nil {
 		return err
 	}
@@ -67,6 +72,11 @@ func (a *API) changePool(c *call, in *rest.PoolChange) error {
 	if dry {
 		return a.tryPoolChange(c, id, version, edit)
 	}
+	unlock, err := a.pools.lock(c.ctx(), id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	changed, err := a.store.ChangePool(c.ctx(), c.actor(), id, edit, in.Reason, version)
 	if err != nil {
 		return err
@@ -160,6 +170,11 @@ func (a *API) deletePool(c *call) error {
 	if err != nil {
 		return err
 	}
+	unlock, err := a.pools.lock(c.ctx(), id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := a.store.DeletePool(c.ctx(), c.actor(), id, "", version); err != nil {
 		return err
 	}

@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
@@ -297,4 +299,36 @@ func TestAlignment_ShowsAViewerTheirPoolsOnly(t *testing.T) {
 	if want := "work of app-7 finds no usable node: pool-7 has no node; nodes exist but in other pools: 2 usable nodes of user 7"; some.Apps[0].Text != want {
 		t.Errorf("%q", some.Apps[0].Text)
 	}
+}
+
+// What is stored of a pool is told in that order: a change that is still being told
+// keeps the pool from being deleted, or the loop would know it for good.
+func TestPoolChanges_AreToldInTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		tell := make(chan struct{})
+		w.beforePutPool = func() { <-tell }
+		var changes sync.WaitGroup
+		const path = "/v1/admin/node-pools/canary-1"
+		changes.Go(func() {
+			if rec := w.asUser(root, http.MethodPut, path, `{"state":"draining"}`); rec.Code != 200 {
+				t.Errorf("the change: %d %s", rec.Code, rec.Body)
+			}
+		})
+		synctest.Wait()
+		changes.Go(func() {
+			if rec := w.asUser(root, http.MethodDelete, path, ""); rec.Code != 204 {
+				t.Errorf("the deletion: %d %s", rec.Code, rec.Body)
+			}
+		})
+		synctest.Wait()
+		if _, there := w.pools["canary-1"]; !there {
+			t.Error("it is gone before its change was told")
+		}
+		close(tell)
+		changes.Wait()
+		if _, there := w.pools["canary-1"]; there {
+			t.Error("it is still there")
+		}
+	})
 }

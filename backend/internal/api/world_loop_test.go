@@ -325,5 +325,11 @@ func (w *world) WallAt(t fleet.Time) time.Time {
 
 func (w *world) PutNode(context.Context, fleet.NodeRecord) error { return w.down }
 func (w *world) PutApp(context.Context, fleet.App) error         { return w.down }
-func (w *world) PutPool(context.Context, fleet.Pool) error       { return w.down }
-func (w *world) Ready(context.Context) error                     { return w.notReady }
+func (w *world) PutPool(context.Context, fleet.Pool) error {
+	if w.beforePutPool != nil {
+		w.beforePutPool()
+	}
+	return w.down
+}
+
+func (w *world) Ready(context.Context) error { return w.notReady }

@@ -74,6 +74,8 @@ type world struct {
 	notReady   error
 	// beforeCordon happens between the look at a node and its cordon, once.
 	beforeCordon func()
+	// beforePutPool happens before the loop hears of a pool.
+	beforePutPool func()
 	onWait       func(ctx context.Context, id ids.JobID) error
 	peers        int
 }
@@ -131,7 +133,7 @@ func (w *world) reset() {
 	w.apps, w.licenses, w.tokens = map[string]record.App{}, map[string]record.License{}, map[string]record.Token{}
 	w.artifacts, w.live = map[artifact.Digest]record.Artifact{}, map[ids.JobID]core.JobView{}
 	w.setup, w.setupUsed, w.submits, w.actors = enroll.NewSetupToken(), false, nil, nil
-	w.refuse, w.down, w.notReady, w.onWait, w.beforeCordon = nil, nil, nil, nil, nil
+	w.refuse, w.down, w.notReady, w.onWait, w.beforeCordon, w.beforePutPool = nil, nil, nil, nil, nil, nil
 	w.secrets = map[string]enroll.Secret{"node": enroll.NewNodeSecret()}
 	for id := range userRoles {
 		w.secrets[userText(id)] = enroll.NewTokenSecret()
