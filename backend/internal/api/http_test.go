@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -167,5 +168,30 @@ func TestHealth(t *testing.T) {
 func TestNew_NamesWhatIsMissing(t *testing.T) {
 	if _, err := New(Config{}); err == nil || !strings.Contains(err.Error(), "Store is missing") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Who hangs up ends their look, and not their change: what is stored is told to
+// whoever decides.
+func TestChange_OutlivesItsCaller(t *testing.T) {
+	w := newWorld(t)
+	for _, r := range Routes() {
+		gone, hangUp := context.WithCancel(t.Context())
+		hangUp()
+		var ended error
+		r.Delegated, r.handling = true, plain(func(_ *API, c *call) error {
+			ended = c.ctx().Err()
+			return nil
+		})
+		req := httptest.NewRequestWithContext(gone, r.Method, "/", nil)
+		if err := w.guard(&r)(w.echo.NewContext(req, httptest.NewRecorder())); err != nil {
+			t.Fatal(err)
+		}
+		if changes := r.Method != http.MethodGet && strings.HasPrefix(r.Path, "/v1/admin/"); changes && ended != nil {
+			t.Errorf("%s %s ends with its caller: %v", r.Method, r.Path, ended)
+		}
+		if r.Method == http.MethodGet && ended == nil {
+			t.Errorf("%s %s goes on for nobody", r.Method, r.Path)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -31,6 +32,12 @@ type Route struct {
 	Streams bool
 	// Delegated marks a handler that tells credentials apart itself.
 	Delegated bool
+}
+
+// whole reports a change of which the loop hears once it is stored: a caller who
+// hangs up in between does not keep it from that.
+func (r *Route) whole() bool {
+	return r.Method != http.MethodGet && (strings.HasPrefix(r.Path, "/v1/admin/") || r.Path == "/v1/setup")
 }
 
 // handling is a handler with what it takes.
@@ -118,7 +125,11 @@ func (a *API) guard(r *Route) echo.HandlerFunc {
 	open := r.Delegated || !a.policy.Decide(access.Everybody(), r.Object, r.Action).None()
 	return func(ec echo.Context) error {
 		if !r.Streams {
-			ctx, cancel := context.WithTimeout(ec.Request().Context(), maxWork)
+			ctx := ec.Request().Context()
+			if r.whole() {
+				ctx = context.WithoutCancel(ctx)
+			}
+			ctx, cancel := context.WithTimeout(ctx, maxWork)
 			defer cancel()
 			ec.SetRequest(ec.Request().WithContext(ctx))
 		}

@@ -24,10 +24,11 @@ type history struct {
 	seq   int64 // up to which entries were read
 	nodes map[string]*timeline[string]
 	apps  map[string]*timeline[[]fleet.Binding]
+	own   *holdings
 }
 
 func newHistory() *history {
-	return &history{nodes: map[string]*timeline[string]{}, apps: map[string]*timeline[[]fleet.Binding]{}}
+	return &history{nodes: map[string]*timeline[string]{}, apps: map[string]*timeline[[]fleet.Binding]{}, own: newHoldings()}
 }
 
 // timeline is what something was, from one moment to the next.
@@ -60,6 +61,15 @@ func (l *timeline[T]) around(at time.Time) []T {
 	return was
 }
 
+// throughout reports that it was so all the time around then.
+func (l *timeline[T]) throughout(at time.Time, so func(T) bool) bool {
+	from := at.Add(-isolationTolerance)
+	if len(l.steps) == 0 || l.steps[0].at.After(from) {
+		return false
+	}
+	return !slices.ContainsFunc(l.around(at), func(was T) bool { return !so(was) })
+}
+
 // poolsOf gives the pools that the node was in around then.
 func (h *history) poolsOf(node string, at time.Time) []string {
 	if l := h.nodes[node]; l != nil {
@@ -78,6 +88,7 @@ func (h *history) bindingsOf(app string, at time.Time) [][]fleet.Binding {
 
 // moved is what entries about nodes and bindings say.
 type moved struct {
+	Owner int64
 	Pool                   string
 	Role                   string
 	Pools                  []string
@@ -96,7 +107,8 @@ func (h *history) read(ctx context.Context, db *DB) error {
 		return err
 	}
 	rows, err := db.pool.Query(ctx, `SELECT seq, at, object, action, coalesce(before::text, '{}'), coalesce(after::text, '{}') FROM audit_entries
-		WHERE seq > $1 AND seq <= $2 AND (object LIKE 'node:%' AND after ->> 'pool' IS NOT NULL OR action IN ('binding_set', 'binding_deleted'))
+		WHERE seq > $1 AND seq <= $2 AND (object LIKE 'node:%' AND after ->> 'pool' IS NOT NULL
+			OR action IN ('binding_set', 'binding_deleted', 'node_left', 'node_revoked'))
 		ORDER BY seq`, h.seq, head)
 	if err != nil {
 		return err
@@ -112,13 +124,19 @@ func (h *history) read(ctx context.Context, db *DB) error {
 			return fmt.Errorf("audit entry %d: %w", seq, err)
 		}
 		if node, ok := strings.CutPrefix(object, "node:"); ok {
-			h.nodeMoved(node, at, was.Pool, is.Pool)
+			h.own.entered(node, action, at, is)
+			if is.Pool != "" {
+				h.nodeMoved(node, at, was.Pool, is.Pool)
+			}
 		} else {
 			h.appBound(strings.TrimPrefix(object, "app:"), at, was, is, action == "binding_deleted")
 		}
 		return nil
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return h.own.readLeft(ctx, db)
 }
 
 // readPresent knows the nodes of before there were entries: those without any are

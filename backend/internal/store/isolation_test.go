@@ -17,6 +17,7 @@ type ward struct {
 	*house
 	shared storetest.Node // in default
 	canary storetest.Node // in canary-1
+	guest  record.User    // has no node
 	jobs   map[string]*fleet.JobSpec
 }
 
@@ -50,15 +51,20 @@ func newWard(t testing.TB) *ward {
 	w := &ward{house: h, jobs: map[string]*fleet.JobSpec{}}
 	w.shared = storetest.InsertNode(t, h.db, h.user.ID, storetest.InPool(fleet.PoolDefault))
 	w.canary = storetest.InsertNode(t, h.db, h.user.ID, storetest.InPool("canary-1"))
-	bound := storetest.InsertApp(t, h.db, h.user.ID)
-	_, _, err := h.db.PutBinding(ctx, storetest.Actor, bound.ID, fleet.Binding{Role: "worker", Pools: []string{"gpu", h.node.Pool}, AllowFallback: true}, "", nil)
+	w.guest = storetest.InsertUser(t, h.db)
+	bound, helped := storetest.InsertApp(t, h.db, h.user.ID), storetest.InsertApp(t, h.db, h.user.ID)
+	_, _, err := h.db.PutBinding(ctx, storetest.Actor, helped.ID, fleet.Binding{Pools: []string{h.node.Pool}, AllowFallback: true}, "", nil)
+	h.must(err)
+	_, _, err = h.db.PutBinding(ctx, storetest.Actor, bound.ID, fleet.Binding{Role: "worker", Pools: []string{"gpu", h.node.Pool}, AllowFallback: true}, "", nil)
 	h.must(err)
 	e := &core.Effects{}
 	w.place(e, "owner", h.node, fleet.RuleOwnerPool, h.node.Pool)
-	in := w.place(e, "fallback", w.shared, fleet.RuleOwnerPool, h.node.Pool, fleet.PoolDefault)
-	w.fallBack(e, in.Spec, &in.Row, h.node.Pool)
 	w.place(e, "canary", w.canary, fleet.RuleCanary, "canary-1").Spec.Pool = "canary-1"
-	w.place(e, "retried", h.node, fleet.RuleOwnerPool, h.node.Pool)
+	w.app = storetest.InsertApp(t, h.db, w.guest.ID)
+	in := w.place(e, "fallback", w.shared, fleet.RuleOwnerPool, fleet.OwnerPool(w.guest.ID), fleet.PoolDefault)
+	w.fallBack(e, in.Spec, &in.Row, fleet.OwnerPool(w.guest.ID))
+	w.app = helped
+	w.place(e, "retried", h.node, fleet.RuleBinding, h.node.Pool)
 	w.app = bound
 	w.place(e, "bound", h.node, fleet.RuleBinding, "gpu", h.node.Pool)
 	in = w.place(e, "bound fallback", w.shared, fleet.RuleBinding, "gpu", h.node.Pool, fleet.PoolDefault)
@@ -74,8 +80,8 @@ func newWard(t testing.TB) *ward {
 // retry makes the job's first attempt a superseded one; the second falls back.
 func (w *ward) retry() {
 	spec := w.jobs["retried"]
-	first := w.on(w.node, 1, fleet.RuleOwnerPool, w.node.Pool)
-	row := w.on(w.shared, 2, fleet.RuleOwnerPool, w.node.Pool, fleet.PoolDefault)
+	first := w.on(w.node, 1, fleet.RuleBinding, w.node.Pool)
+	row := w.on(w.shared, 2, fleet.RuleBinding, w.node.Pool, fleet.PoolDefault)
 	e := &core.Effects{
 		Updates: []core.JobUpdate{{Job: spec.ID, FromState: fleet.JobOffered, FromAttempt: 1}},
 		Attempts: []core.AttemptRow{{
@@ -156,6 +162,11 @@ func TestAuditIsolation_NamesForgedRows(t *testing.T) {
 			decision = regexp_replace(decision, ',\{"pool":"pool-[^}]*\}\}', '') WHERE id = $1`, "was in pool-"},
 		"no fallback at all": {"fallback", `WITH gone AS (DELETE FROM pool_fallbacks WHERE job_id = $1) UPDATE jobs SET fallback = false,
 			decision = replace(decision, '"fallback":true', '"fallback":false') WHERE id = $1`, "resolved by owner_pool"},
+		"a whole fallback": {"owner", `WITH story AS (INSERT INTO pool_fallbacks (job_id, attempt, app_id, role, from_pools, node_id, at)
+			SELECT j.id, j.attempt, j.app_id, 'worker', ARRAY[j.pool_id], n.id, j.assigned_at FROM jobs j, nodes n WHERE n.pool_id = 'default' AND j.id = $1)
+			UPDATE jobs SET node_id = n.id, pool_id = 'default', fallback = true, decision = regexp_replace(replace(replace(replace(decision,
+				'"fallback":false', '"fallback":true'), '"fallbackAllowed":false', '"fallbackAllowed":true'), '"node":"' || node_id, '"node":"' || n.id),
+				'\]', ',{"pool":"default","nodes":1}]') FROM nodes n WHERE n.pool_id = 'default' AND jobs.id = $1`, "resolved by owner_pool to pool-"},
 		"canary spec":     {"canary", `UPDATE jobs SET spec = replace(spec, '"pool":"canary-1"', '"pool":""') WHERE id = $1`, "no canary job"},
 		"canary's pool":   {"canary", `UPDATE jobs SET spec = replace(spec, '"pool":"canary-1"', '"pool":"gpu"') WHERE id = $1`, "the canary job named gpu"},
 		"job deleted":     {"retried", "DELETE FROM jobs WHERE id = $1", "its job is gone"},
@@ -183,6 +194,28 @@ func TestAuditIsolation_NamesForgedRows(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An app without a binding may fall back only while its owner has no node of their
+// own: before the first one, after the last has left, or while it is out of use.
+func TestAuditIsolation_OwnersWithANode(t *testing.T) {
+	w := newWard(t)
+	found := func(what string, want int64) {
+		t.Helper()
+		if got := w.audit(nil); got.Found != want {
+			t.Errorf("%s: %d crossings, want %d: %+v", what, got.Found, want, got.Crossings)
+		}
+	}
+	own := storetest.InsertNode(t, w.db, w.guest.ID)
+	found("before their first node", 0)
+	w.urls.Exec(t, "UPDATE jobs SET assigned_at = assigned_at + interval '10 s' WHERE owner_id = $1", w.guest.ID)
+	found("with a node of their own", 1)
+	w.urls.Exec(t, "UPDATE nodes SET left_at = now() WHERE id = $1", own.ID)
+	found("when it had said goodbye", 0)
+	w.urls.Exec(t, "UPDATE nodes SET left_at = NULL WHERE id = $1", own.ID)
+	_, _, err := w.db.MoveNode(ctx, storetest.Actor, own.ID, fleet.PoolUnassigned, "", nil)
+	w.must(err)
+	found("when it was out of use", 0)
 }
 
 // An attempt whose decision went with a restart is checked by the records, and
@@ -286,6 +319,9 @@ func TestUsage(t *testing.T) {
 	at := func(d time.Duration) string { return "'" + day.Add(d).Format(time.RFC3339) + "'" }
 	set := func(job, sql string) {
 		w.urls.Exec(t, fmt.Sprintf("UPDATE jobs SET %s WHERE id = '%s'", sql, w.jobs[job].ID))
+	}
+	for _, job := range []string{"fallback", "retried"} { // as if of one app
+		set(job, fmt.Sprintf("app_id = '%s', owner_id = %d", w.jobs["owner"].App, w.user.ID))
 	}
 	// two slots from 23:00 yesterday to 01:00 today; an hour of the others
 	set("owner", "state = 'succeeded', outcome = 'ended', spec = replace(spec, '\"slots\":1', '\"slots\":2'), assigned_at = "+at(-time.Hour)+", ended_at = "+at(time.Hour))

@@ -86,7 +86,8 @@ func (r *ran) checkDecision(d *record.Decision) string {
 
 // checkChain resolves anew, with the bindings that the app had then: the pools that
 // were tried must be among those, in their order. Where the decision is not kept
-// that is the one it ran in.
+// that is the one it ran in. The decision's word that the owner had no node of
+// their own does not count against the chain's.
 func (r *ran) checkChain(d *record.Decision, past *history) string {
 	tried, by, fallbackOK := []string{r.pool}, "", true
 	if d != nil {
@@ -101,9 +102,9 @@ func (r *ran) checkChain(d *record.Decision, past *history) string {
 		}
 		return "it tried " + strings.Join(tried, ", ") + ", and the canary job named " + r.canary
 	}
-	allowed := ""
+	allowed, owns := "", !fallbackOK || past.own.had(r.owner, *r.at)
 	for _, bindings := range past.bindingsOf(r.app, *r.at) {
-		chain := pool.Resolve(&fleet.App{ID: r.app, Owner: r.owner, Bindings: bindings}, r.role, !fallbackOK)
+		chain := pool.Resolve(&fleet.App{ID: r.app, Owner: r.owner, Bindings: bindings}, r.role, owns)
 		tries := chain.Tries()
 		last := slices.Index(tries, r.pool)
 		if (d == nil || chain.Rule == d.Rule) && within(tried, tries) && last >= 0 && chain.IsFallback(last) == r.fallback {

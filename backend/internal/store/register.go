@@ -72,7 +72,7 @@ func (db *DB) registerOnce(ctx context.Context, actor record.Actor, r registrati
 		}
 		return audit(ctx, tx, actor, change{
 			action: "node_registered", object: "node:" + id,
-			after: map[string]any{"license": r.license.ID, "pool": pool, "role": as},
+			after: map[string]any{"license": r.license.ID, "owner": r.license.User, "pool": pool, "role": as},
 		})
 	})
 	if isUnique(err) {
