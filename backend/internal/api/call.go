@@ -30,7 +30,7 @@ func requestID(c echo.Context) string { return c.Response().Header().Get(rest.He
 
 // actor is who does this, for the audit entry.
 func (c *call) actor() record.Actor {
-	return record.Actor{Subject: c.who.Subject(), Address: peer(c).String(), RequestID: requestID(c.Context)}
+	return record.Actor{Subject: c.who.Subject(), Address: peer(c).String(), RequestID: requestID(c.Context), Claim: c.claim}
 }
 
 // by is the same for what the deciding code does.

@@ -40,6 +40,9 @@ func (c *call) posted(of string, doc any) (posting, error) {
 	}
 	// The decoded document, not its bytes: keys are sorted and blanks gone.
 	canonical, err := json.Marshal(doc)
+	if _, secret := doc.(*rest.UserRequest); secret {
+		canonical = withoutSecrets(canonical)
+	}
 	return posting{key: key, digest: sha256.Sum256(append([]byte(of), canonical...))}, err
 }
 
@@ -71,10 +74,12 @@ func (a *API) before(c *call, posted posting) (earlier record.Idempotent, found 
 	}
 	earlier, found, err = a.store.IdempotentWork(c.ctx(), c.who.User.ID, posted.key)
 	if err == nil && found && subtle.ConstantTimeCompare(earlier.RequestDigest[:], posted.digest[:]) != 1 {
-		err = fleet.Errorf(fleet.CodeIdempotencyReused, "this Idempotency-Key came with another request before")
+		err = errReused
 	}
 	return earlier, found, err
 }
+
+var errReused = fleet.Errorf(fleet.CodeIdempotencyReused, "this Idempotency-Key came with another request before")
 
 // earlier is the job of an earlier POST with the same key, or nil.
 func (a *API) earlier(c *call, posted posting) (*rest.Job, error) {

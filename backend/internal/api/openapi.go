@@ -90,11 +90,11 @@ var pathParam = regexp.MustCompile(`:([a-z]+)`)
 
 func (g *documentWriter) add(r *Route) error {
 	op := &openapi3.Operation{
-		Summary: r.Summary, OperationID: operationID(r), Tags: []string{r.Object}, Parameters: parameters(r),
+		Summary: r.Summary, OperationID: operationID(r), Tags: []string{r.Object}, Parameters: g.parameters(r),
 		Security: openapi3.NewSecurityRequirements().With(openapi3.NewSecurityRequirement().Authenticate("token")).
 			With(openapi3.NewSecurityRequirement().Authenticate("session")),
 	}
-	if r.Delegated || !g.policy.Decide(access.Everybody(), r.Object, r.Action).None() {
+	if g.open(r) {
 		op.Security = openapi3.NewSecurityRequirements()
 	}
 	if err := g.request(op, r); err != nil {
@@ -119,7 +119,7 @@ func operationID(r *Route) string {
 	return strings.ToLower(r.Method) + "_" + strings.Join(words, "_")
 }
 
-func parameters(r *Route) openapi3.Parameters {
+func (g *documentWriter) parameters(r *Route) openapi3.Parameters {
 	var list openapi3.Parameters
 	for _, match := range pathParam.FindAllStringSubmatch(r.Path, -1) {
 		list = append(list, &openapi3.ParameterRef{Value: openapi3.NewPathParameter(match[1]).WithSchema(openapi3.NewStringSchema())})
@@ -131,23 +131,29 @@ func parameters(r *Route) openapi3.Parameters {
 		}
 		list = append(list, &openapi3.ParameterRef{Value: openapi3.NewQueryParameter(name).WithSchema(schema).WithDescription(queryParams[name])})
 	}
-	return append(list, headerParameters(r)...)
+	return append(list, g.headers(r)...)
 }
 
-func headerParameters(r *Route) openapi3.Parameters {
-	header := func(name, description string) openapi3.Parameters {
+func (g *documentWriter) headers(r *Route) (list openapi3.Parameters) {
+	header := func(name, description string) {
 		p := openapi3.NewHeaderParameter(name).WithSchema(openapi3.NewStringSchema()).WithDescription(description)
-		return openapi3.Parameters{&openapi3.ParameterRef{Value: p}}
+		list = append(list, &openapi3.ParameterRef{Value: p})
 	}
-	switch {
-	case r.Object == "job" && r.Action == "submit":
-		return header(rest.HeaderIdempotencyKey, "The same key with the same body answers the first one's job, for 24 hours.")
-	case slices.Contains(r.Fails, http.StatusPreconditionFailed):
-		return header("If-Match", "The ETag that it was read with; another version is refused with 412.")
-	case r.Object == "artifact" && r.Action == "upload":
-		return header(rest.HeaderContentDigest, "sha-256=:<base64>: (RFC 9530); it must be true.")
+	if r.Method == http.MethodPost && !r.Streams && !g.open(r) {
+		header(rest.HeaderIdempotencyKey, "The same key with the same body is answered as the first one was and does nothing more, for 24 hours; secrets are shown once.")
 	}
-	return nil
+	if slices.Contains(r.Fails, http.StatusPreconditionFailed) {
+		header("If-Match", "The ETag that it was read with; another version is refused with 412.")
+	}
+	if r.Object == "artifact" && r.Action == "upload" {
+		header(rest.HeaderContentDigest, "sha-256=:<base64>: (RFC 9530); it must be true.")
+	}
+	return list
+}
+
+// open reports a route that needs no credential.
+func (g *documentWriter) open(r *Route) bool {
+	return r.Delegated || !g.policy.Decide(access.Everybody(), r.Object, r.Action).None()
 }
 
 func (g *documentWriter) request(op *openapi3.Operation, r *Route) error {
@@ -222,6 +228,9 @@ func failures(r *Route) []int {
 	list := append([]int{400, 500}, r.Fails...)
 	if r.takes != nil {
 		list = append(list, 413, 415)
+	}
+	if r.Method == http.MethodPost && !r.Streams {
+		list = append(list, 409, 422) // of an Idempotency-Key
 	}
 	if r.Object != "health" {
 		list = append(list, 401, 403, 429, 503)

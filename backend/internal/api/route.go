@@ -14,6 +14,7 @@ import (
 
 	"rockpool/backend/internal/access"
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
 )
 
 // Route is a row of the table.
@@ -30,6 +31,8 @@ type Route struct {
 	Fails   []int  // beside those that every route can answer
 	// Streams marks bodies of any length: no deadline stands over them.
 	Streams bool
+	// Keyed marks a handler that hands the Idempotency-Key on to the work that it makes.
+	Keyed bool
 	// Delegated marks a handler that tells credentials apart itself.
 	Delegated bool
 }
@@ -48,7 +51,11 @@ type handling struct {
 }
 
 // plain is a handler without a document.
-func plain(do func(*API, *call) error) handling { return handling{do: do} }
+func plain(do func(*API, *call) error) handling {
+	return handling{do: func(a *API, c *call) error {
+		return a.once(c, nil, func() error { return do(a, c) })
+	}}
+}
 
 // takes is a handler that needs a document.
 func takes[T any](do func(*API, *call, *T) error) handling { return taking(do, false) }
@@ -68,7 +75,7 @@ func taking[T any](do func(*API, *call, *T) error, optional bool) handling {
 				return err
 			}
 		}
-		return do(a, c, in)
+		return a.once(c, in, func() error { return do(a, c, in) })
 	}}
 }
 
@@ -84,6 +91,8 @@ type call struct {
 	echo.Context
 	who   access.Principal
 	scope access.Scope // on whose objects
+	route *Route
+	claim record.Claim // of a POST that came with an Idempotency-Key
 }
 
 func (c *call) ctx() context.Context { return c.Request().Context() }
@@ -133,7 +142,7 @@ func (a *API) guard(r *Route) echo.HandlerFunc {
 			defer cancel()
 			ec.SetRequest(ec.Request().WithContext(ctx))
 		}
-		c := &call{Context: ec}
+		c := &call{Context: ec, route: r}
 		if !open {
 			if err := a.admit(c, r); err != nil {
 				return err

@@ -35,10 +35,10 @@ var table = slices.Concat(jobRoutes, placementRoutes, fleetRoutes, poolRoutes, a
 func Routes() []Route { return slices.Clone(table) }
 
 var jobRoutes = []Route{
-	{Method: post, Path: "/v1/jobs", Object: "job", Action: "submit", handling: takes((*API).submitJob),
+	{Method: post, Path: "/v1/jobs", Object: "job", Action: "submit", Keyed: true, handling: takes((*API).submitJob),
 		Summary: "Submit a job. With ?wait the answer waits, at most a minute, for its end; with ?dryRun it is what would be decided, and there is no job.",
 		Query:   []string{"wait", "dryRun"}, Answers: rest.Job{}, DryRun: rest.Candidates{}, Status: []int{201, 200}, Fails: []int{404, 422, 429}},
-	{Method: post, Path: "/v1/jobs/batch", Object: "job", Action: "submit", handling: takes((*API).submitBatch),
+	{Method: post, Path: "/v1/jobs/batch", Object: "job", Action: "submit", Keyed: true, handling: takes((*API).submitBatch),
 		Summary: "Submit up to 1,000 jobs. When one is not valid none is taken; each has its own answer.",
 		Answers: rest.Batch{}, Status: ok, Fails: []int{404, 422, 429}},
 	{Method: get, Path: "/v1/jobs", Object: "job", Action: "read", handling: plain((*API).listJobs),
@@ -53,7 +53,7 @@ var jobRoutes = []Route{
 	{Method: post, Path: "/v1/jobs/cancel", Object: "job", Action: "cancel", handling: takes((*API).cancelJobs),
 		Summary: "Ask for the end of a list of jobs. With ?dryRun nothing is done: the answer is the list that a filter selects now.",
 		Query:   dryRun, Answers: rest.CancelSelected{}, Status: ok, Fails: []int{404, 422}},
-	{Method: post, Path: "/v1/jobs/:id/retry", Object: "job", Action: "retry", handling: plain((*API).retryJob),
+	{Method: post, Path: "/v1/jobs/:id/retry", Object: "job", Action: "retry", Keyed: true, handling: plain((*API).retryJob),
 		Summary: "Submit a job that has ended again, as a new one.",
 		Answers: rest.Job{}, Status: []int{201, 200}, Fails: []int{404, 409, 422, 429}},
 	{Method: post, Path: "/v1/jobs/:id/resolve", Object: "job", Action: "resolve", handling: takes((*API).resolveJob),
@@ -74,7 +74,7 @@ var jobRoutes = []Route{
 }
 
 var placementRoutes = []Route{
-	{Method: post, Path: "/v1/placements", Object: "placement", Action: "create", handling: takes((*API).createPlacement),
+	{Method: post, Path: "/v1/placements", Object: "placement", Action: "create", Keyed: true, handling: takes((*API).createPlacement),
 		Summary: "Reserve nodes for a client outside. The lasting placement of the same app, role and key is answered as it is.",
 		Answers: rest.Placement{}, Status: []int{201, 200}, Fails: []int{404, 422, 429}},
 	{Method: get, Path: "/v1/placements", Object: "placement", Action: "read", handling: plain((*API).listPlacements),

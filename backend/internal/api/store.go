@@ -51,9 +51,14 @@ type PlacementStore interface {
 	Placements(ctx context.Context, filter record.PlacementFilter, page record.Page) ([]record.Placement, error) // newest first
 }
 
-// IdempotencyStore finds an earlier POST of the same user with the same key.
+// IdempotencyStore finds an earlier POST of the same user with the same key. Of one
+// that makes no work the key is claimed before: the claim goes along with the actor,
+// and ends with an answer that is remembered, or forgotten.
 type IdempotencyStore interface {
 	IdempotentWork(ctx context.Context, user int64, key string) (record.Idempotent, bool, error)
+	ClaimKey(ctx context.Context, user int64, key string, digest [32]byte) (record.Claim, *record.Idempotent, error)
+	RememberAnswer(ctx context.Context, claim record.Claim, answer record.Answer) error
+	ForgetKey(ctx context.Context, claim record.Claim) error
 }
 
 // NodeStore reads nodes.

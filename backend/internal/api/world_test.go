@@ -266,6 +266,33 @@ func (w *world) IdempotentWork(_ context.Context, user int64, key string) (recor
 	return found, ok, nil
 }
 
+func (w *world) ClaimKey(_ context.Context, user int64, key string, digest [32]byte) (record.Claim, *record.Idempotent, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if found, there := w.keys[idempotencyKey{user, key}]; there {
+		return record.Claim{}, &found, nil
+	}
+	w.keys[idempotencyKey{user, key}] = record.Idempotent{RequestDigest: digest}
+	return record.Claim{User: user, Key: key, Number: 1}, nil, nil
+}
+
+func (w *world) RememberAnswer(_ context.Context, claim record.Claim, answer record.Answer) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := idempotencyKey{claim.User, claim.Key}
+	known := w.keys[key]
+	known.Acted, known.Answer = true, &answer
+	w.keys[key] = known
+	return nil
+}
+
+func (w *world) ForgetKey(_ context.Context, claim record.Claim) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.keys, idempotencyKey{claim.User, claim.Key})
+	return nil
+}
+
 func (w *world) Node(_ context.Context, id string) (record.Node, error) {
 	if n, ok := w.nodes[id]; ok {
 		return *n, nil

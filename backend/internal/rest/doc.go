@@ -16,8 +16,8 @@ type List[T any] struct {
 // MaxBatch is the most jobs of one batch.
 const MaxBatch = 1000
 
-// HeaderIdempotencyKey makes a repeated POST answer the first one's job;
-// HeaderIdempotencyReplayed says that it did.
+// HeaderIdempotencyKey makes a repeated POST do nothing more and answer as the first
+// one did; HeaderIdempotencyReplayed says that it did.
 const (
 	HeaderIdempotencyKey      = "Idempotency-Key"
 	HeaderIdempotencyReplayed = "Idempotency-Replayed"
