@@ -21,6 +21,7 @@ type belongings struct {
 	job    backendtest.Job // runs on node
 	digest string          // of an artifact
 	second backendtest.NewToken
+	placed backendtest.Placement // on node
 }
 
 func newBelongings(t *testing.T) *belongings {
@@ -36,6 +37,9 @@ func newBelongings(t *testing.T) *belongings {
 		t.Fatal(err)
 	}
 	var err error
+	if b.placed, err = b.client.Place(t.Context(), backendtest.PlacementRequest{App: b.app, Role: "worker"}, ""); err != nil {
+		t.Fatal(err)
+	}
 	if b.second, err = b.client.CreateToken(t.Context(), "", backendtest.TokenRequest{Name: "second"}); err != nil {
 		t.Fatal(err)
 	}
@@ -44,8 +48,10 @@ func newBelongings(t *testing.T) *belongings {
 
 // routes with a thing of the owner's in their path.
 func (b *belongings) routes() map[string]string {
-	job := "/v1/jobs/" + b.job.ID
+	job, placed := "/v1/jobs/"+b.job.ID, "/v1/placements/"+b.placed.ID
 	return map[string]string{
+		"POST /v1/jobs/{id}/retry": job + "/retry", "POST /v1/jobs/{id}/resolve": job + "/resolve",
+		"GET /v1/placements/{id}": placed, "POST /v1/placements/{id}/renew": placed + "/renew", "DELETE /v1/placements/{id}": placed,
 		"GET /v1/jobs/{id}": job, "POST /v1/jobs/{id}/cancel": job + "/cancel", "GET /v1/jobs/{id}/decision": job + "/decision",
 		"GET /v1/jobs/{id}/explain": job + "/explain", "GET /v1/jobs/{id}/attempts": job + "/attempts", "GET /v1/jobs/{id}/log": job + "/log",
 		"GET /v1/nodes/{id}": "/v1/nodes/" + b.node.Name, "GET /v1/pools/{id}": "/v1/pools/" + b.pool(),
@@ -56,6 +62,14 @@ func (b *belongings) routes() map[string]string {
 	}
 }
 
+// bodyOf is what a route with a thing in its path needs.
+func bodyOf(route string) string {
+	if strings.HasSuffix(route, "/resolve") {
+		return `{"action": "fail"}`
+	}
+	return ""
+}
+
 func TestAttack_A61_AnotherUsersThingsAreNotThere(t *testing.T) {
 	t.Parallel()
 	alice, bob := newBelongings(t), newBelongings(t)
@@ -63,7 +77,7 @@ func TestAttack_A61_AnotherUsersThingsAreNotThere(t *testing.T) {
 	like := ask(t, bob.s, bob.token, "GET", missing, "")
 	for route, path := range alice.routes() {
 		method, _, _ := strings.Cut(route, " ")
-		a := ask(t, bob.s, bob.token, method, path, "")
+		a := ask(t, bob.s, bob.token, method, path, bodyOf(route))
 		if a.Status != 404 {
 			t.Errorf("bob: %s answered %d %s", route, a.Status, a.Body)
 		}
@@ -74,14 +88,18 @@ func TestAttack_A61_AnotherUsersThingsAreNotThere(t *testing.T) {
 	for route := range alice.routes() {
 		if path := bob.routes()[route]; !strings.HasPrefix(route, "DELETE") && !strings.HasSuffix(route, "/cancel") {
 			method, _, _ := strings.Cut(route, " ")
-			if a := ask(t, bob.s, bob.token, method, path, ""); a.Status != 200 {
+			want := 200
+			if strings.HasSuffix(route, "/retry") || strings.HasSuffix(route, "/resolve") {
+				want = 409 // it runs
+			}
+			if a := ask(t, bob.s, bob.token, method, path, bodyOf(route)); a.Status != want {
 				t.Errorf("bob's own: %s answered %d %s", route, a.Status, a.Body)
 			}
 		}
 	}
-	for _, list := range []string{"jobs", "nodes", "pools", "apps", "licenses", "tokens"} {
+	for _, list := range []string{"jobs", "placements", "nodes", "pools", "apps", "licenses", "tokens"} {
 		a := ask(t, bob.s, bob.token, "GET", "/v1/"+list+"?pageSize=200", "")
-		for _, secret := range []string{alice.job.ID, alice.node.Name, alice.pool() + `"`, alice.app, alice.license.ID, alice.second.ID} {
+		for _, secret := range []string{alice.job.ID, alice.node.Name, alice.pool() + `"`, alice.app, alice.license.ID, alice.second.ID, alice.placed.ID} {
 			if strings.Contains(a.Body, secret) {
 				t.Errorf("the list of %s shows bob %s", list, secret)
 			}
@@ -107,6 +125,13 @@ func (b *belongings) untouched(bob *belongings) {
 	}
 	if a := ask(t, b.s, b.second.Secret, "GET", "/v1/tokens", ""); a.Status != 200 {
 		t.Errorf("alice's second token answers %d", a.Status)
+	}
+	selection := fmt.Sprintf(`{"ids": [%q]}`, b.job.ID)
+	if a := ask(t, b.s, bob.token, "POST", "/v1/jobs/cancel", selection); a.Status != 200 || !strings.Contains(a.Body, "not_found") {
+		t.Errorf("a cancel of another user's job answers %d %s", a.Status, a.Body)
+	}
+	if placed, err := b.client.Placement(t.Context(), b.placed.ID); err != nil || placed.State != "active" {
+		t.Errorf("alice's placement is %+v, %v", placed, err)
 	}
 	// The node's secret is for its own jobs' inputs only.
 	ask(t, b.s, bob.node.Secret, "GET", "/v1/artifacts/"+b.digest, "").refused(t, "another user's artifact for a node", 404, "not_found")
