@@ -14,15 +14,16 @@ import (
 )
 
 type jobCommand struct {
-	Submit  jobSubmit  `cmd:"" help:"Submit a job."`
-	Get     jobGet     `cmd:"" help:"Show a job."`
-	List    jobList    `cmd:"" help:"List jobs."`
-	Wait    jobWait    `cmd:"" help:"Wait for a job's end and show it; exits 2, 3 or 4 when it did not succeed."`
-	Logs    jobLogs    `cmd:"" help:"Print the log that came with a job's result."`
-	Cancel  jobCancel  `cmd:"" help:"Cancel jobs: by id, or those that a filter selects, after a look at the list."`
-	Retry   jobRetry   `cmd:"" help:"Submit a job that has ended again, as a new one."`
-	Resolve jobResolve `cmd:"" help:"Decide about a job that is held because its node was lost."`
-	Explain jobExplain `cmd:"" help:"Say why a job went where it went, or nowhere."`
+	Submit   jobSubmit   `cmd:"" help:"Submit a job."`
+	Get      jobGet      `cmd:"" help:"Show a job."`
+	List     jobList     `cmd:"" help:"List jobs."`
+	Wait     jobWait     `cmd:"" help:"Wait for a job's end and show it; exits 2, 3 or 4 when it did not succeed."`
+	Logs     jobLogs     `cmd:"" help:"Print the log that came with a job's result."`
+	Attempts jobAttempts `cmd:"" help:"List a job's attempts, the oldest first."`
+	Cancel   jobCancel   `cmd:"" help:"Cancel jobs: by id, or those that a filter selects, after a look at the list."`
+	Retry    jobRetry    `cmd:"" help:"Submit a job that has ended again, as a new one."`
+	Resolve  jobResolve  `cmd:"" help:"Decide about a job that is held because its node was lost."`
+	Explain  jobExplain  `cmd:"" help:"Say why a job went where it went, or nowhere."`
 }
 
 type jobGet struct {
@@ -89,6 +90,21 @@ func waitAndShow(ctx context.Context, d *desk, server *client.Client, id string,
 		return err
 	}
 	return jobOutcome(job)
+}
+
+type jobAttempts struct {
+	ID string `arg:"" help:"Job."`
+}
+
+// Run lists the attempts.
+func (c *jobAttempts) Run(ctx context.Context, d *desk, server *client.Client) error {
+	read := func(ctx context.Context, _ client.Page) (rest.List[rest.Attempt], error) {
+		return server.Attempts(ctx, c.ID)
+	}
+	head := columns("ATTEMPT", "NODE", "POOL", "OUTCOME", "REASON", "ASSIGNED", "STARTED", "ENDED")
+	return showList(ctx, d, paging{}, read, head, func(g *grid, a rest.Attempt) {
+		g.row(a.Attempt, a.Node, placedIn(a.Pool, a.Fallback), a.Outcome, a.Reason, a.AssignedAt, a.StartedAt, a.EndedAt)
+	})
 }
 
 type jobLogs struct {
@@ -158,17 +174,16 @@ func showJob(d *desk, j rest.Job) error {
 	g.fact("id", j.ID)
 	g.fact("app", j.App)
 	g.fact("runner", j.Runner)
+	g.fact("asks", asksText(j.Asks))
 	g.fact("state", j.State)
 	g.fact("reason", j.Reason)
 	g.fact("detail", j.Detail)
 	for _, r := range j.Reasons {
 		g.fact("nodes", fmt.Sprintf("%s: %d %s", r.Pool, r.Nodes, r.Reason))
 	}
-	if j.Attempt > 0 {
-		g.fact("attempt", j.Attempt)
-	}
+	g.fact("attempt", attemptText(j))
 	g.fact("node", j.Node)
-	g.fact("pool", placedIn(j))
+	g.fact("pool", placedIn(j.Pool, j.Fallback))
 	if j.Percent != nil {
 		g.fact("progress", fmt.Sprintf("%d %%", *j.Percent))
 	}
@@ -186,11 +201,39 @@ func showJob(d *desk, j rest.Job) error {
 	return d.show(j, g)
 }
 
-func placedIn(j rest.Job) string {
-	if j.Fallback {
-		return j.Pool + " (fallback)"
+func placedIn(pool string, fallback bool) string {
+	if fallback {
+		return pool + " (fallback)"
 	}
-	return j.Pool
+	return pool
+}
+
+// attemptText is the newest attempt, and how many of all count.
+func attemptText(j rest.Job) string {
+	switch {
+	case j.Attempt == 0:
+		return ""
+	case j.Asks.MaxAttempts == 0:
+		return fmt.Sprint(j.Attempt)
+	}
+	return fmt.Sprintf("%d (%d of %d counted)", j.Attempt, j.Asks.Counted, j.Asks.MaxAttempts)
+}
+
+// asksText is what a job reserves, and what its node must have.
+func asksText(a rest.JobAsks) string {
+	var list []string
+	if a.Slots > 0 {
+		list = append(list, fmt.Sprintf("slots %d", a.Slots))
+	}
+	if a.MemoryMib > 0 {
+		list = append(list, fmt.Sprintf("memory %d MiB", a.MemoryMib))
+	}
+	for _, must := range []struct{ name, value string }{{"backend", a.Backend}, {"region", a.Region}} {
+		if must.value != "" {
+			list = append(list, must.name+" "+must.value)
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // waitsText is what a job waited for, and how long: pool 3s, offer 12ms.

@@ -104,6 +104,7 @@ func job(state, reason string) string {
 	}
 	return fmt.Sprintf(`{"id": "j1", "app": "cam-7", "role": "worker", "runner": "checksum", "state": %q, "reason": %s,
 		"priority": 50, "attempt": 1, "node": "n1", "pool": "pool-7", "fallback": false, "createdAt": "2026-11-29T15:04:05.123Z",
+		"asks": {"slots": 2, "memoryMib": 512, "backend": "cpu", "queueTimeout": "0s", "runTimeout": "10m", "onNodeLost": "requeue", "maxAttempts": 3, "counted": 1},
 		"links": {"decision": "", "log": ""}}`, state, why)
 }
 

@@ -39,6 +39,7 @@ func TestAttack_A46_NoEscapeOfTheServerReachesTheTerminal(t *testing.T) {
 		"GET /v1/jobs":             say(`{"items": [{"id": $, "app": $, "state": $, "runner": $, "node": $}], "nextPageToken": ""}`),
 		"GET /v1/jobs/j1/decision": say(`{"text": $, "pools": [{"pool": $, "rejected": {$: 1}}]}`),
 		"GET /v1/jobs/j1/explain":  say(`{"text": $, "pools": [{"pool": $, "candidateNodes": [$], "reasons": [{"reason": $, "nodeIds": [$]}]}]}`),
+		"GET /v1/jobs/j1/attempts": say(`{"items": [{"node": $, "pool": $, "outcome": $, "reason": $}], "nextPageToken": ""}`),
 		"GET /v1/jobs/j1/log":      say(`{"head": $, "tail": $, "truncated": true}`),
 		"GET /v1/admin/audit":      say(`{"items": [{"actor": $, "object": $, "reason": $, "before": {"x": $}}], "nextPageToken": ""}`),
 		"GET /v1/admin/users":      say(`{"items": [{"id": $, "name": $, "roles": [$]}], "nextPageToken": ""}`),
@@ -61,7 +62,7 @@ func TestAttack_A46_NoEscapeOfTheServerReachesTheTerminal(t *testing.T) {
 	})
 	for _, args := range [][]string{
 		{"node", "list"}, {"node", "get", "n1"}, {"job", "get", "j1"}, {"job", "list"}, {"job", "wait", "j1", "--timeout", "1ms"},
-		{"job", "explain", "j1"}, {"job", "explain", "j1", "--now"}, {"job", "logs", "j1"}, {"audit", "list"}, {"user", "list"}, {"app", "get", "a1"},
+		{"job", "explain", "j1"}, {"job", "explain", "j1", "--now"}, {"job", "logs", "j1"}, {"job", "attempts", "j1"}, {"audit", "list"}, {"user", "list"}, {"app", "get", "a1"},
 		{"pool", "get", "p1"}, {"node", "move", "n1", "--pool", "p", "--dry-run"}, {"node", "drain", "n1"}, {"binding", "list"},
 		{"node", "drain", "n1", "--wait", "--every", "1ms", "--timeout", "1ms"}, {"binding", "get", "a1"}, {"app", "candidates", "a1"},
 		{"alarm", "list"}, {"alarm", "get", "7"}, {"audit", "isolation"}, {"usage"}, {"alignment"}, {"role", "list"}, {"job", "cancel", "j1", "j2"}, {"job", "cancel", "--app=a", "--dry-run"}, {"placement", "get", "p1"}, {"placement", "list"},
@@ -131,8 +132,12 @@ func TestTables(t *testing.T) {
 		"capacity": {"slots": 4, "memoryMib": {"host": 2048}}, "reserved": {"slots": 1, "memoryMib": {"host": 512}}, "running": 1,
 		"runners": ["checksum", "vmaf"], "os": "linux", "arch": "arm64", "createdAt": "2026-11-29T15:04:05.123Z", "version": 17}`
 	newServer(t, map[string]http.HandlerFunc{
-		"GET /v1/jobs/j1":           document(200, strings.Replace(job("succeeded", ""), `"links"`, `"exitCode": 0, "output": {"sha256": "12e6"}, "outputs": {"log.json": "sha256:ab"}, "links"`, 1)),
-		"GET /v1/jobs":              document(200, fmt.Sprintf(`{"items": [%s], "nextPageToken": "t2"}`, job("queued", "pool_exhausted"))),
+		"GET /v1/jobs/j1": document(200, strings.Replace(job("succeeded", ""), `"links"`, `"exitCode": 0, "output": {"sha256": "12e6"}, "outputs": {"log.json": "sha256:ab"}, "links"`, 1)),
+		"GET /v1/jobs":    document(200, fmt.Sprintf(`{"items": [%s], "nextPageToken": "t2"}`, job("queued", "pool_exhausted"))),
+		"GET /v1/jobs/j1/attempts": document(200, `{"items": [
+			{"attempt": 1, "node": "n1", "pool": "pool-7", "outcome": "orphaned", "reason": "node_lost", "assignedAt": "2026-11-29T15:04:05Z",
+				"startedAt": "2026-11-29T15:04:06Z", "endedAt": "2026-11-29T15:05:36Z"},
+			{"attempt": 2, "node": "n2", "pool": "pool-8", "fallback": true, "outcome": "open", "assignedAt": "2026-11-29T15:05:37Z"}], "nextPageToken": ""}`),
 		"GET /v1/nodes":             document(200, fmt.Sprintf(`{"items": [%s], "nextPageToken": ""}`, node)),
 		"GET /v1/nodes/ams-edge-03": document(200, node),
 		"GET /v1/jobs/j1/decision": document(200, `{"text": "pool-7 (owner's pool of user 7): 2 of 14 nodes could take it.",
@@ -143,14 +148,20 @@ func TestTables(t *testing.T) {
 id         j1
 app        cam-7
 runner     checksum
+asks       slots 2, memory 512 MiB, backend cpu
 state      succeeded
-attempt    1
+attempt    1 (1 of 3 counted)
 node       n1
 pool       pool-7
 created    2026-11-29T15:04:05Z
 exit code  0
 output     {"sha256": "12e6"}
 file       log.json sha256:ab
+`,
+		"job attempts j1": `
+ATTEMPT  NODE  POOL               OUTCOME   REASON     ASSIGNED              STARTED               ENDED
+1        n1    pool-7             orphaned  node_lost  2026-11-29T15:04:05Z  2026-11-29T15:04:06Z  2026-11-29T15:05:36Z
+2        n2    pool-8 (fallback)  open      -          2026-11-29T15:05:37Z  -                     -
 `,
 		"job list": `
 ID  APP    RUNNER    STATE   REASON          ATTEMPT  NODE  POOL    CREATED
