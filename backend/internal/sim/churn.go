@@ -17,11 +17,11 @@ func (w *World) turn(c *Churn, n *node, s stream, up bool) {
 	at := w.now + s.weibull(d.Shape, d.Scale)
 	if c.Until > 0 && at >= Time(c.Until) {
 		if !up {
-			w.heap.push(event{at: Time(c.Until), kind: evChurn, node: int32(n.index), do: func() { n.wake(1) }})
+			w.agenda.push(event{at: Time(c.Until), kind: evChurn, node: int32(n.index), do: func() { n.wake(1) }})
 		}
 		return
 	}
-	w.heap.push(event{at: at, kind: evChurn, node: int32(n.index), do: func() {
+	w.agenda.push(event{at: at, kind: evChurn, node: int32(n.index), do: func() {
 		if up {
 			n.crash(s.chance(c.Power))
 		} else {

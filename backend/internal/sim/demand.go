@@ -19,7 +19,7 @@ type order struct {
 
 // beginDemand plans a demand's first job.
 func (w *World) beginDemand(i int) {
-	w.heap.push(event{at: Time(w.sc.Demand[i].From), kind: evDemand, node: -1, n: int64(i)})
+	w.agenda.push(event{at: Time(w.sc.Demand[i].From), kind: evDemand, node: -1, n: int64(i)})
 }
 
 // demand submits what is due of a demand and plans the next.
@@ -53,7 +53,7 @@ func (w *World) demand(n int) {
 		}
 	}
 	if next < until {
-		w.heap.push(event{at: next, kind: evDemand, node: -1, n: int64((at+1)<<16 | i)})
+		w.agenda.push(event{at: next, kind: evDemand, node: -1, n: int64((at+1)<<16 | i)})
 	}
 }
 
@@ -116,7 +116,7 @@ func (w *World) submit(n int) {
 		o.known = true
 	case !s.up || s.doubt || s.paused:
 		w.counts.unanswered++
-		w.heap.push(event{at: w.now + askAgain, kind: evSubmit, node: -1, n: int64(n)})
+		w.agenda.push(event{at: w.now + askAgain, kind: evSubmit, node: -1, n: int64(n)})
 	default:
 		j := &job{number: len(w.jobs), order: n, asked: o.asked, length: o.length, fails: o.fails}
 		spec := *o.spec
@@ -177,7 +177,7 @@ func (w *World) resubmitAll(b *core.Effects) {
 	for i := range b.Inserts {
 		n := w.store.job(b.Inserts[i].Spec.ID).order
 		w.counts.unanswered++
-		w.heap.push(event{at: w.now + askAgain, kind: evSubmit, node: -1, n: int64(n)})
+		w.agenda.push(event{at: w.now + askAgain, kind: evSubmit, node: -1, n: int64(n)})
 	}
 }
 

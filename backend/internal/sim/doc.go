@@ -8,7 +8,7 @@
 //
 // # How it is built
 //
-//	World     the run: heap of events, clock, trace, counts        world.go
+//	World     the run: what is to happen, clock, trace, counts       world.go
 //	server    the driver of core.Dispatch, as dispatch.Loop is     server.go
 //	store     the database, which checks as the SQL does           store.go, write.go
 //	node      the shell around nodecore.Node, and its machine      node.go

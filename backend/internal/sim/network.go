@@ -115,7 +115,7 @@ func (t *network) dial(n *node, d nodecore.Dial) {
 		for range trips {
 			at += 2 * n.link.oneWay()
 		}
-		t.w.heap.push(event{at: at, kind: evDialed, node: int32(n.index), conn: c, n: int64(floor)})
+		t.w.agenda.push(event{at: at, kind: evDialed, node: int32(n.index), conn: c, n: int64(floor)})
 	}
 	switch s := &t.w.srv; {
 	case n.link.noUp+n.link.noDown > 0 || s.paused:
@@ -171,7 +171,7 @@ func (t *network) up(c *conn, m *message) {
 		return
 	}
 	c.lastUp = max(c.lastUp, t.w.now+l.oneWay())
-	t.w.heap.push(event{at: c.lastUp, kind: evUp, node: int32(c.node.index), conn: c, msg: m})
+	t.w.agenda.push(event{at: c.lastUp, kind: evUp, node: int32(c.node.index), conn: c, msg: m})
 }
 
 // down sends the server's message to a node.
@@ -182,7 +182,7 @@ func (t *network) down(c *conn, m *message) {
 		return
 	}
 	c.lastDown = max(c.lastDown, t.w.now+l.oneWay())
-	t.w.heap.push(event{at: c.lastDown, kind: evDown, node: int32(c.node.index), conn: c, msg: m})
+	t.w.agenda.push(event{at: c.lastDown, kind: evDown, node: int32(c.node.index), conn: c, msg: m})
 }
 
 // refuse answers a hello that is not taken.
@@ -209,7 +209,7 @@ func (t *network) fin(c *conn) {
 		return
 	}
 	c.lastUp = max(c.lastUp, t.w.now+l.oneWay())
-	t.w.heap.push(event{at: c.lastUp, kind: evServerGone, node: int32(c.node.index), conn: c})
+	t.w.agenda.push(event{at: c.lastUp, kind: evServerGone, node: int32(c.node.index), conn: c})
 }
 
 // clientEnded ends a node's connection with its process.
@@ -234,7 +234,7 @@ func (t *network) serverEnded(n *node) {
 	}
 	c.serverOpen = false
 	if c.clientOpen {
-		t.w.heap.push(event{at: t.w.now + n.link.oneWay(), kind: evClientGone, node: int32(n.index), conn: c})
+		t.w.agenda.push(event{at: t.w.now + n.link.oneWay(), kind: evClientGone, node: int32(n.index), conn: c})
 	}
 }
 
@@ -244,8 +244,8 @@ func (t *network) cut(n *node, late Time) {
 	if c == nil || !c.clientOpen {
 		return
 	}
-	t.w.heap.push(event{at: t.w.now + n.link.oneWay(), kind: evClientGone, node: int32(n.index), conn: c})
-	t.w.heap.push(event{at: t.w.now + n.link.oneWay() + late, kind: evServerGone, node: int32(n.index), conn: c})
+	t.w.agenda.push(event{at: t.w.now + n.link.oneWay(), kind: evClientGone, node: int32(n.index), conn: c})
+	t.w.agenda.push(event{at: t.w.now + n.link.oneWay() + late, kind: evServerGone, node: int32(n.index), conn: c})
 }
 
 // block stops a node's messages in one direction or both; unblock lets go what
@@ -296,7 +296,7 @@ func (t *network) unblock(n *node, up, down bool) {
 
 // ping closes the server's side of a connection that answers nothing any more.
 func (t *network) ping(c *conn) {
-	t.w.heap.push(event{at: t.w.now + pingLimit, kind: evPing, node: int32(c.node.index), conn: c, n: int64(t.w.now)})
+	t.w.agenda.push(event{at: t.w.now + pingLimit, kind: evPing, node: int32(c.node.index), conn: c, n: int64(t.w.now)})
 }
 
 func (t *network) pinged(c *conn, since int64) {

@@ -25,7 +25,7 @@ type node struct {
 	ending  bool  // was asked to stop
 	wanted  bool  // begins again when it has stopped
 	process int64 // number of the process; also the boot id
-	timerAt Time  // the one event on the heap that counts
+	timerAt Time  // the one event that counts
 	runs    []run
 	spool   []handIn // on its disk
 	conn    *conn    // the newest of its own
@@ -63,7 +63,7 @@ func (w *World) addNode(g *Nodes, k int) {
 	w.store.nodes = append(w.store.nodes, &row{rec: rec})
 	w.net.connect(n)
 	if g.Spoils != "absent" {
-		w.heap.push(event{at: n.chance.between(0, Time(g.Joins)), kind: evBoot, node: int32(n.index), n: 1})
+		w.agenda.push(event{at: n.chance.between(0, Time(g.Joins)), kind: evBoot, node: int32(n.index), n: 1})
 	}
 }
 
@@ -138,7 +138,7 @@ func (n *node) askToStop() {
 func (n *node) wake(after Time) {
 	n.wanted = n.ending
 	if !n.alive {
-		n.w.heap.push(event{at: n.w.now + after, kind: evBoot, node: int32(n.index), n: n.process + 1})
+		n.w.agenda.push(event{at: n.w.now + after, kind: evBoot, node: int32(n.index), n: n.process + 1})
 	}
 }
 
@@ -155,7 +155,7 @@ func (n *node) timer(e *event) {
 	n.act()
 }
 
-// schedule puts the node's next deadline on the heap, unless an earlier one is there.
+// schedule plans the node's next deadline, unless an earlier one is planned.
 func (n *node) schedule() {
 	if !n.alive {
 		return
@@ -165,7 +165,7 @@ func (n *node) schedule() {
 		return
 	}
 	n.timerAt = max(next, n.w.now)
-	n.w.heap.push(event{at: n.timerAt, kind: evNodeTick, node: int32(n.index)})
+	n.w.agenda.push(event{at: n.timerAt, kind: evNodeTick, node: int32(n.index)})
 }
 
 func (n *node) dialed(c *conn, floor int64) {

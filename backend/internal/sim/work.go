@@ -30,11 +30,11 @@ func (n *node) start(ref nodecore.Ref) {
 	n.w.judgeStart(n, ref)
 	j := n.w.jobs[number(ref.Job)]
 	length, result := j.outcomeOn(n, ref.Attempt)
-	n.w.heap.seq++
-	r := run{ref: ref, key: int64(n.w.heap.seq), began: n.w.now, until: Never, result: result}
+	n.w.agenda.seq++
+	r := run{ref: ref, key: int64(n.w.agenda.seq), began: n.w.now, until: Never, result: result}
 	if n.spoils != "hang" {
 		r.until = n.w.now + length
-		n.w.heap.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
+		n.w.agenda.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
 	}
 	n.runs = append(n.runs, r)
 }
@@ -45,7 +45,7 @@ func (n *node) recover() {
 	for i := range n.runs {
 		if r := &n.runs[i]; r.until == Never {
 			r.until = n.w.now + n.w.jobs[number(r.ref.Job)].length
-			n.w.heap.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
+			n.w.agenda.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
 		}
 	}
 }
@@ -57,7 +57,7 @@ func (n *node) stop(s nodecore.Stop) {
 	for i := range n.runs {
 		if r := &n.runs[i]; r.ref == s.Ref && n.w.now+stopTakes < r.until {
 			r.stopped, r.until = true, n.w.now+stopTakes
-			n.w.heap.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
+			n.w.agenda.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
 		}
 	}
 }
@@ -91,9 +91,9 @@ func (n *node) keep(r nodecore.Report) {
 	case nodecore.ReportShutdown:
 		h.result = n.resultOf(r.Ref.Attempt, &fleet.Result{Status: fleet.ResultFailed, Cause: fleet.CauseNodeShuttingDown}, r.Ref)
 	}
-	n.w.heap.seq++
-	h.key = int64(n.w.heap.seq)
-	n.w.heap.push(event{at: n.w.now + n.chance.between(1, 5), kind: evStored, node: int32(n.index), n: h.key})
+	n.w.agenda.seq++
+	h.key = int64(n.w.agenda.seq)
+	n.w.agenda.push(event{at: n.w.now + n.chance.between(1, 5), kind: evStored, node: int32(n.index), n: h.key})
 }
 
 func (n *node) stored(key int64) {

@@ -9,12 +9,12 @@ import (
 
 // World is one run of a scenario.
 type World struct {
-	sc    *Scenario
-	seed  uint64
-	now   Time
-	times core.Config
-	heap  heap
-	hash  trace
+	sc     *Scenario
+	seed   uint64
+	now    Time
+	times  core.Config
+	agenda agenda
+	hash   trace
 
 	events uint64
 	failed *Failure // the first
@@ -80,7 +80,7 @@ func (w *World) fullCheckDue() bool {
 // newWorld builds the scenario's world; the lines of the script in drop are left
 // out.
 func newWorld(sc *Scenario, seed uint64, drop map[int]bool) *World {
-	w := &World{sc: sc, seed: seed, hash: newTrace(), times: coreTimes(Time(sc.Heartbeat)), named: map[string]*node{}, dropped: drop}
+	w := &World{sc: sc, seed: seed, hash: newTrace(), agenda: newAgenda(), times: coreTimes(Time(sc.Heartbeat)), named: map[string]*node{}, dropped: drop}
 	w.chance.demand = newStream(seed, "demand", "")
 	w.chance.faults = newStream(seed, "faults", "")
 	w.chance.store = newStream(seed, "store", "")
@@ -138,12 +138,12 @@ func (p *Pool) record() fleet.Pool {
 	return rec
 }
 
-// plan puts the script, the demand and the timed expectations on the heap.
+// plan plans the script, the demand and the timed expectations.
 func (w *World) plan() {
 	w.script = append(append([]Step(nil), w.sc.Steps...), w.drawFaults()...)
 	for i := range w.script {
 		if !w.dropped[i] {
-			w.heap.push(event{at: Time(w.script[i].T), kind: evStep, n: int64(i)})
+			w.agenda.push(event{at: Time(w.script[i].T), kind: evStep, n: int64(i)})
 		}
 	}
 	for i := range w.sc.Demand {
@@ -152,10 +152,10 @@ func (w *World) plan() {
 	w.base, w.found = make([]int64, len(w.sc.Expect)), make([]int64, len(w.sc.Expect))
 	for i, e := range w.sc.Expect {
 		if e.Since > 0 {
-			w.heap.push(event{at: Time(e.Since), kind: evCheck, n: int64(i)})
+			w.agenda.push(event{at: Time(e.Since), kind: evCheck, n: int64(i)})
 		}
 		if e.At > 0 {
-			w.heap.push(event{at: Time(e.At), kind: evCheck, n: int64(i), node: 1})
+			w.agenda.push(event{at: Time(e.At), kind: evCheck, n: int64(i), node: 1})
 		}
 	}
 }
@@ -164,7 +164,7 @@ func (w *World) plan() {
 func (w *World) run() {
 	end := Time(w.sc.Duration)
 	for w.failed == nil {
-		at := w.heap.first()
+		at := w.agenda.first()
 		if due := w.srv.due(); due < at {
 			if due > end {
 				break
@@ -177,7 +177,7 @@ func (w *World) run() {
 		if at > end {
 			break
 		}
-		e := w.heap.pop()
+		e := w.agenda.pop()
 		w.now = e.at
 		w.happen(&e)
 	}
@@ -258,5 +258,5 @@ func (w *World) fail(rule, format string, args ...any) {
 
 // after lets something happen later.
 func (w *World) after(span Time, kind eventKind, do func()) {
-	w.heap.push(event{at: w.now + span, kind: kind, node: -1, do: do})
+	w.agenda.push(event{at: w.now + span, kind: kind, node: -1, do: do})
 }
