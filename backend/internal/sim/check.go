@@ -138,10 +138,10 @@ func (w *World) readQuietly() {
 	s.core.Fleet(now)
 	s.core.Changed(now, rev/2, true)
 	s.core.Alignment()
-	s.core.Impact(now, core.Proposal{Kind: core.ProposeHold, Nodes: []string{w.nodes[w.chance.reads.IntN(len(w.nodes))].id}})
+	s.core.Impact(now, core.Proposal{Kind: core.ProposeHold, Nodes: []string{w.nodes[w.chance.reads.rand().IntN(len(w.nodes))].id}})
 	lasting := len(s.core.Alarms())
 	if len(w.jobs) > 0 {
-		j := w.jobs[w.chance.reads.IntN(len(w.jobs))]
+		j := w.jobs[w.chance.reads.rand().IntN(len(w.jobs))]
 		s.core.Explain(now, j.spec.ID)
 		s.core.Preview(now, j.spec)
 	}

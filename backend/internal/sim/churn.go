@@ -4,12 +4,12 @@ package sim
 func (w *World) beginChurn(c *Churn) {
 	for _, n := range w.pick(c.Nodes) {
 		s := newStream(w.seed, "churn", n.id)
-		w.turn(c, n, s, true)
+		w.turn(c, n, &s, true)
 	}
 }
 
 // turn plans a node's next end or return.
-func (w *World) turn(c *Churn, n *node, s stream, up bool) {
+func (w *World) turn(c *Churn, n *node, s *stream, up bool) {
 	d := c.Down
 	if up {
 		d = c.Up

@@ -8,7 +8,7 @@ import (
 // order is what a client asks for under one idempotency key, until it is answered:
 // each time under a new id.
 type order struct {
-	spec   *fleet.JobSpec // without an id
+	spec   *fleet.JobSpec // of its first job, which has the id
 	length Time
 	fails  bool
 	asked  Time
@@ -59,7 +59,7 @@ func (w *World) demand(n int) {
 
 // order makes one piece of work and submits it.
 func (w *World) order(d *Demand, t *Task) {
-	s := w.chance.demand
+	s := &w.chance.demand
 	o := &order{asked: w.now, length: max(1, Time(d.Run))}
 	o.length = s.between(o.length/2, o.length)
 	o.fails = s.chance(d.Fails)
@@ -68,7 +68,7 @@ func (w *World) order(d *Demand, t *Task) {
 	}
 	o.spec = d.spec()
 	if len(d.Apps) > 0 {
-		o.spec.App = d.Apps[s.IntN(len(d.Apps))]
+		o.spec.App = d.Apps[s.rand().IntN(len(d.Apps))]
 	}
 	if app := w.store.app(o.spec.App); app != nil {
 		o.spec.Owner = app.Owner
@@ -119,9 +119,12 @@ func (w *World) submit(n int) {
 		w.agenda.push(event{at: w.now + askAgain, kind: evSubmit, node: -1, n: int64(n)})
 	default:
 		j := &job{number: len(w.jobs), order: n, asked: o.asked, length: o.length, fails: o.fails}
-		spec := *o.spec
-		spec.ID = newID(w.now, j.number)
-		j.spec = &spec
+		j.spec = o.spec
+		if !o.spec.ID.IsZero() {
+			again := *o.spec
+			j.spec = &again
+		}
+		j.spec.ID = newID(w.now, j.number)
 		w.jobs = append(w.jobs, j)
 		w.judgeBefore(j)
 		s.core.Submit(s.clock(), core.JobInsert{Spec: j.spec, IdempotencyKey: "sim"}, s.pending)

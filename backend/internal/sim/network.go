@@ -77,7 +77,7 @@ func (t *network) connect(n *node) {
 	n.link.chance = newStream(t.w.seed, "net", n.id)
 	n.link.rtt = lanRTT
 	if len(t.samples) > 0 {
-		n.link.rtt = t.samples[n.link.chance.IntN(len(t.samples))]
+		n.link.rtt = t.samples[n.link.chance.rand().IntN(len(t.samples))]
 	}
 	n.link.loss = t.loss
 }

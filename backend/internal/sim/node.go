@@ -19,13 +19,13 @@ type node struct {
 	id    string
 	group *Nodes
 	core  *nodecore.Node
-	out   nodecore.Effects
 
 	alive   bool
-	ending  bool  // was asked to stop
-	wanted  bool  // begins again when it has stopped
-	process int64 // number of the process; also the boot id
-	timerAt Time  // the one event that counts
+	ending  bool   // was asked to stop
+	wanted  bool   // begins again when it has stopped
+	process int64  // number of the process; also the boot id
+	timerAt Time   // the tick that counts; Never: none is needed
+	planned []Time // when ticks are planned, also those that count no more
 	runs    []run
 	spool   []handIn // on its disk
 	conn    *conn    // the newest of its own
@@ -94,14 +94,14 @@ func (n *node) boot(process int64) {
 	n.alive, n.process, n.timerAt = true, process, Never
 	n.ending, n.wanted = false, false
 	cfg := nodecore.Config{
-		Seed: n.chance.Uint64(), Slots: int(n.group.Slots), Runners: n.group.Runners, Backend: n.group.Backend,
+		Seed: n.chance.source.Uint64(), Slots: int(n.group.Slots), Runners: n.group.Runners, Backend: n.group.Backend,
 		StopTimeout: nodecore.Time(5 * second), StopGrace: nodecore.Time(5 * second),
 	}
 	for i := range n.spool {
 		cfg.Spooled = append(cfg.Spooled, n.spool[i].ref)
 	}
 	n.core = nodecore.New(cfg)
-	n.core.Tick(nodecore.Time(n.w.now), &n.out)
+	n.core.Tick(nodecore.Time(n.w.now), &n.w.wants)
 	n.act()
 }
 
@@ -129,7 +129,7 @@ func (n *node) endRuns() {
 func (n *node) askToStop() {
 	if n.alive {
 		n.ending = true
-		n.core.Stop(nodecore.Time(n.w.now), &n.out)
+		n.core.Stop(nodecore.Time(n.w.now), &n.w.wants)
 		n.act()
 	}
 }
@@ -144,14 +144,18 @@ func (n *node) wake(after Time) {
 
 // timer lets the node's deciding code do what is due.
 func (n *node) timer(e *event) {
+	at := slices.Index(n.planned, e.at)
+	n.planned = slices.Delete(n.planned, at, at+1)
 	if e.at != n.timerAt || !n.alive {
 		return
 	}
 	n.timerAt = Never
-	if Time(n.core.Next()) <= n.w.now {
-		n.w.begun(evNodeTick, int32(n.index), 0)
-		n.core.Tick(nodecore.Time(n.w.now), &n.out)
+	if Time(n.core.Next()) > n.w.now {
+		n.schedule()
+		return
 	}
+	n.w.begun(evNodeTick, int32(n.index), 0)
+	n.core.Tick(nodecore.Time(n.w.now), &n.w.wants)
 	n.act()
 }
 
@@ -165,7 +169,10 @@ func (n *node) schedule() {
 		return
 	}
 	n.timerAt = max(next, n.w.now)
-	n.w.agenda.push(event{at: n.timerAt, kind: evNodeTick, node: int32(n.index)})
+	if !slices.Contains(n.planned, n.timerAt) {
+		n.planned = append(n.planned, n.timerAt)
+		n.w.agenda.push(event{at: n.timerAt, kind: evNodeTick, node: int32(n.index)})
+	}
 }
 
 func (n *node) dialed(c *conn, floor int64) {
@@ -174,9 +181,9 @@ func (n *node) dialed(c *conn, floor int64) {
 	}
 	now := nodecore.Time(n.w.now)
 	if floor >= 0 {
-		n.core.Closed(now, c.number, nodecore.Time(floor), &n.out)
+		n.core.Closed(now, c.number, nodecore.Time(floor), &n.w.wants)
 	} else {
-		n.core.Dialed(now, c.number, &n.out)
+		n.core.Dialed(now, c.number, &n.w.wants)
 	}
 	n.act()
 }
@@ -186,7 +193,7 @@ func (n *node) closed(c *conn, floor Time) {
 		return
 	}
 	c.clientOpen = false
-	n.core.Closed(nodecore.Time(n.w.now), c.number, nodecore.Time(floor), &n.out)
+	n.core.Closed(nodecore.Time(n.w.now), c.number, nodecore.Time(floor), &n.w.wants)
 	n.act()
 }
 
@@ -199,7 +206,7 @@ func (n *node) receive(c *conn, m *message) {
 	now, s, ref := nodecore.Time(n.w.now), &m.send, nodecore.Ref{Job: m.send.Job, Attempt: m.send.Attempt}
 	switch {
 	case m.refusal != nil:
-		n.core.Refused(now, c.number, *m.refusal, &n.out)
+		n.core.Refused(now, c.number, *m.refusal, &n.w.wants)
 		n.act()
 		return
 	case s.Kind == core.SendClose:
@@ -208,21 +215,21 @@ func (n *node) receive(c *conn, m *message) {
 	}
 	switch s.Kind {
 	case core.SendOffer:
-		n.core.Offer(now, c.number, nodecore.Offer{Ref: ref, Runner: s.Spec.Runner, Backend: s.Spec.Backend, Slots: int(s.Spec.Demands.Slots)}, &n.out)
+		n.core.Offer(now, c.number, nodecore.Offer{Ref: ref, Runner: s.Spec.Runner, Backend: s.Spec.Backend, Slots: int(s.Spec.Demands.Slots)}, &n.w.wants)
 	case core.SendStart:
-		n.core.Start(now, c.number, ref, &n.out)
+		n.core.Start(now, c.number, ref, &n.w.wants)
 	case core.SendVoid:
-		n.core.Void(now, c.number, ref, &n.out)
+		n.core.Void(now, c.number, ref, &n.w.wants)
 	case core.SendCancel:
-		n.core.Cancel(now, c.number, nodecore.Stop{Ref: ref, Grace: nodecore.Time(s.GraceMs)}, &n.out)
+		n.core.Cancel(now, c.number, nodecore.Stop{Ref: ref, Grace: nodecore.Time(s.GraceMs)}, &n.w.wants)
 	case core.SendResultAck:
-		n.core.ResultAck(now, c.number, ref, verdicts[s.Verdict], &n.out)
+		n.core.ResultAck(now, c.number, ref, verdicts[s.Verdict], &n.w.wants)
 	case core.SendHeartbeatAck:
-		n.core.HeartbeatAck(now, c.number, ackOf(s.Ack), &n.out)
+		n.core.HeartbeatAck(now, c.number, ackOf(s.Ack), &n.w.wants)
 	case core.SendWelcome:
 		n.core.Welcome(now, c.number, nodecore.Welcome{
 			Registration: nodecore.Registration{NodeID: n.id, Epoch: s.Epoch}, Times: n.w.nodeTimes(), Void: refs(s.Welcome.Void),
-		}, &n.out)
+		}, &n.w.wants)
 	}
 	n.act()
 }
@@ -263,7 +270,7 @@ func refs(list []core.Attempt) (out []nodecore.Ref) {
 
 // act carries out what the node's deciding code wants, in the order of its lists.
 func (n *node) act() {
-	out := &n.out
+	out := &n.w.wants
 	for i := range out.Sends {
 		n.w.net.sendUp(n, &out.Sends[i])
 	}

@@ -138,7 +138,7 @@ var faultActions = []action{
 		}
 		for _, n := range w.pick(s.Nodes) {
 			if n.alive {
-				n.core.Woke(nodecore.Time(w.now), &n.out)
+				n.core.Woke(nodecore.Time(w.now), &w.wants)
 				n.act()
 			}
 		}

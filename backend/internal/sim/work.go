@@ -25,13 +25,19 @@ type handIn struct {
 	stored bool
 }
 
+// newKey numbers runs and results that are written: what is planned for one that is
+// gone finds nothing.
+func (w *World) newKey() int64 {
+	w.keys++
+	return w.keys
+}
+
 // start lets an attempt run: so long as its job says, with the end that it says.
 func (n *node) start(ref nodecore.Ref) {
 	n.w.judgeStart(n, ref)
 	j := n.w.jobs[number(ref.Job)]
 	length, result := j.outcomeOn(n, ref.Attempt)
-	n.w.agenda.seq++
-	r := run{ref: ref, key: int64(n.w.agenda.seq), began: n.w.now, until: Never, result: result}
+	r := run{ref: ref, key: n.w.newKey(), began: n.w.now, until: Never, result: result}
 	if n.spoils != "hang" {
 		r.until = n.w.now + length
 		n.w.agenda.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
@@ -73,7 +79,7 @@ func (n *node) finish(key int64) {
 	r.result.RunMs = int64(n.w.now - r.began)
 	n.w.counts.ranMs += r.result.RunMs
 	n.spool = append(n.spool, handIn{ref: r.ref, result: r.result})
-	n.core.Finished(nodecore.Time(n.w.now), r.ref, r.stopped, &n.out)
+	n.core.Finished(nodecore.Time(n.w.now), r.ref, r.stopped, &n.w.wants)
 	n.act()
 }
 
@@ -91,8 +97,7 @@ func (n *node) keep(r nodecore.Report) {
 	case nodecore.ReportShutdown:
 		h.result = n.resultOf(r.Ref.Attempt, &fleet.Result{Status: fleet.ResultFailed, Cause: fleet.CauseNodeShuttingDown}, r.Ref)
 	}
-	n.w.agenda.seq++
-	h.key = int64(n.w.agenda.seq)
+	h.key = n.w.newKey()
 	n.w.agenda.push(event{at: n.w.now + n.chance.between(1, 5), kind: evStored, node: int32(n.index), n: h.key})
 }
 
@@ -102,10 +107,10 @@ func (n *node) stored(key int64) {
 		return
 	}
 	if n.full {
-		n.core.StoreFailed(nodecore.Time(n.w.now), n.spool[at].ref, &n.out)
+		n.core.StoreFailed(nodecore.Time(n.w.now), n.spool[at].ref, &n.w.wants)
 	} else {
 		n.spool[at].stored = true
-		n.core.Stored(nodecore.Time(n.w.now), n.spool[at].ref, &n.out)
+		n.core.Stored(nodecore.Time(n.w.now), n.spool[at].ref, &n.w.wants)
 	}
 	n.act()
 }

@@ -5,6 +5,7 @@ import (
 
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/shared/nodecore"
 )
 
 // World is one run of a scenario.
@@ -23,7 +24,9 @@ type World struct {
 	store   *store
 	told    told
 	nodes   []*node
+	wants   nodecore.Effects // of the node to which something happens
 	named   map[string]*node
+	keys    int64
 	speaker *node  // whose message the server heard last
 	jobs    []*job // by number; ids carry the number
 	orders  []*order
