@@ -25,17 +25,25 @@ const (
 // jobs end long before their offer would have been due.
 type timer struct {
 	at      fleet.Time
-	seq     uint64
 	kind    timerKind
 	attempt int32
 	job     ids.JobID
 	node    *node
 }
 
-// timers is a 4-ary heap by (at, seq).
+// timers is a 4-ary heap by (at, seq). What it moves is small and has no pointers:
+// the timers lie still in their places.
 type timers struct {
-	heap []timer
-	seq  uint64
+	heap   []deadline
+	places []timer
+	free   []int32
+	seq    uint64
+}
+
+type deadline struct {
+	at    fleet.Time
+	seq   uint64
+	place int32
 }
 
 func (t *timers) first() fleet.Time {
@@ -47,56 +55,76 @@ func (t *timers) first() fleet.Time {
 
 func (t *timers) add(e timer) {
 	t.seq++
-	e.seq = t.seq
-	t.heap = append(t.heap, e)
+	due := deadline{at: e.at, seq: t.seq, place: t.put(e)}
+	t.heap = append(t.heap, due)
 	i := len(t.heap) - 1
 	for i > 0 {
 		parent := (i - 1) / 4
-		if !e.before(&t.heap[parent]) {
+		if !due.before(&t.heap[parent]) {
 			break
 		}
 		t.heap[i] = t.heap[parent]
 		i = parent
 	}
-	t.heap[i] = e
+	t.heap[i] = due
+}
+
+// put finds a place for a timer.
+func (t *timers) put(e timer) int32 {
+	if last := len(t.free) - 1; last >= 0 {
+		place := t.free[last]
+		t.free = t.free[:last]
+		t.places[place] = e
+		return place
+	}
+	t.places = append(t.places, e)
+	return int32(len(t.places) - 1)
 }
 
 func (t *timers) pop() timer {
-	top := t.heap[0]
+	place := t.heap[0].place
+	top := t.places[place]
+	t.places[place] = timer{}
+	t.free = append(t.free, place)
 	last := len(t.heap) - 1
-	e := t.heap[last]
-	t.heap[last] = timer{}
+	due := t.heap[last]
 	t.heap = t.heap[:last]
 	if last > 0 {
-		t.sink(0, e)
+		t.sink(0, due)
 	}
 	return top
 }
 
-// sink puts e where it belongs, from i down.
-func (t *timers) sink(i int, e timer) {
+// sink puts a deadline where it belongs, from i down.
+func (t *timers) sink(i int, due deadline) {
 	for {
-		least := -1
-		for child := 4*i + 1; child <= 4*i+4 && child < len(t.heap); child++ {
-			if least < 0 || t.heap[child].before(&t.heap[least]) {
+		first := 4*i + 1
+		if first >= len(t.heap) {
+			break
+		}
+		least := first
+		for child := first + 1; child < min(first+4, len(t.heap)); child++ {
+			if t.heap[child].before(&t.heap[least]) {
 				least = child
 			}
 		}
-		if least < 0 || !t.heap[least].before(&e) {
+		if !t.heap[least].before(&due) {
 			break
 		}
 		t.heap[i] = t.heap[least]
 		i = least
 	}
-	t.heap[i] = e
+	t.heap[i] = due
 }
 
 // delay moves the deadlines that others have to meet by the same time. What was
 // promised of work's own time stays.
 func (t *timers) delay(by fleet.Time) {
 	for i := range t.heap {
-		if kind := t.heap[i].kind; kind != wakeDue && kind != expireDue {
-			t.heap[i].at += by
+		due := &t.heap[i]
+		if e := &t.places[due.place]; e.kind != wakeDue && e.kind != expireDue {
+			due.at += by
+			e.at = due.at
 		}
 	}
 	for i := len(t.heap) / 4; i >= 0; i-- {
@@ -105,10 +133,10 @@ func (t *timers) delay(by fleet.Time) {
 }
 
 func (t *timers) reset() {
-	clear(t.heap)
-	t.heap = t.heap[:0]
+	clear(t.places)
+	t.heap, t.places, t.free = t.heap[:0], t.places[:0], t.free[:0]
 }
 
-func (e *timer) before(other *timer) bool {
+func (e *deadline) before(other *deadline) bool {
 	return e.at < other.at || e.at == other.at && e.seq < other.seq
 }

@@ -21,11 +21,11 @@ type node struct {
 	core  *nodecore.Node
 
 	alive   bool
-	ending  bool   // was asked to stop
-	wanted  bool   // begins again when it has stopped
-	process int64  // number of the process; also the boot id
-	timerAt Time   // the tick that counts; Never: none is needed
-	planned []Time // when ticks are planned, also those that count no more
+	ending  bool  // was asked to stop
+	wanted  bool  // begins again when it has stopped
+	process int64 // number of the process; also the boot id
+	timerAt Time  // the tick that counts; Never: none is needed
+	later   Time  // a tick planned after that, which may count again; Never: unknown
 	runs    []run
 	spool   []handIn // on its disk
 	conn    *conn    // the newest of its own
@@ -49,7 +49,7 @@ func (w *World) addNode(g *Nodes, k int) {
 	if g.Count > 1 {
 		id = fmt.Sprintf("%s-%0*d", g.ID, len(strconv.Itoa(g.Count-1)), k)
 	}
-	n := &node{w: w, index: len(w.nodes), id: id, group: g, timerAt: Never, spoils: g.Spoils}
+	n := &node{w: w, index: len(w.nodes), id: id, group: g, timerAt: Never, later: Never, spoils: g.Spoils}
 	n.chance = newStream(w.seed, "node", id)
 	w.nodes = append(w.nodes, n)
 	w.named[id] = n
@@ -144,8 +144,9 @@ func (n *node) wake(after Time) {
 
 // timer lets the node's deciding code do what is due.
 func (n *node) timer(e *event) {
-	at := slices.Index(n.planned, e.at)
-	n.planned = slices.Delete(n.planned, at, at+1)
+	if e.at == n.later {
+		n.later = Never
+	}
 	if e.at != n.timerAt || !n.alive {
 		return
 	}
@@ -168,11 +169,15 @@ func (n *node) schedule() {
 	if next == Never || next >= n.timerAt {
 		return
 	}
-	n.timerAt = max(next, n.w.now)
-	if !slices.Contains(n.planned, n.timerAt) {
-		n.planned = append(n.planned, n.timerAt)
-		n.w.agenda.push(event{at: n.timerAt, kind: evNodeTick, node: int32(n.index)})
+	if n.timerAt != Never {
+		n.later = n.timerAt
 	}
+	n.timerAt = max(next, n.w.now)
+	if n.timerAt == n.later {
+		n.later = Never
+		return
+	}
+	n.w.agenda.push(event{at: n.timerAt, kind: evNodeTick, node: int32(n.index)})
 }
 
 func (n *node) dialed(c *conn, floor int64) {
