@@ -145,10 +145,33 @@ type house struct {
 	license string
 }
 
+// readyWait is how long a server that has printed its link may take to begin.
+const readyWait = 30 * time.Second
+
+// awaitReady waits until the server takes work: it prints its link a moment earlier.
+func awaitReady(ctx context.Context, server *client.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWait)
+	defer cancel()
+	for {
+		health, err := server.Ready(ctx)
+		if err != nil || health.Status == "ok" {
+			return err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("the server is not ready: %s: %w", health.Detail, ctx.Err())
+		}
+	}
+}
+
 // furnish makes the first superadmin and the house.
 func (s *server) furnish(ctx context.Context, setupToken string) (h house, err error) {
 	nobody, err := client.New(client.Options{Server: s.url})
 	if err != nil {
+		return h, err
+	}
+	if err := awaitReady(ctx, nobody); err != nil {
 		return h, err
 	}
 	done, err := nobody.Setup(ctx, rest.SetupRequest{SetupToken: setupToken})
