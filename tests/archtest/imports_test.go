@@ -48,7 +48,7 @@ var rules = []rule{
 		deny: []string{"rockpool/", "std", "github.com/", "golang.org/", "go.uber.org/"},
 		allow: []string{
 			"rockpool/backend/internal/core", "rockpool/shared/nodecore", "rockpool/shared/ids",
-			"encoding/binary", "errors", "fmt", "io", "math", "math/rand/v2", "slices", "strconv", "strings",
+			"encoding/binary", "errors", "fmt", "io", "math", "math/bits", "math/rand/v2", "slices", "strconv", "strings",
 		},
 		why: "the simulator has the virtual clock and seeded chance alone, and no decision of its own: the same seed is the same run",
 	},
