@@ -14,6 +14,7 @@ type (
 	Client           = client.Client
 	ClientOptions    = client.Options
 	JobFilter        = client.JobFilter
+	PlacementFilter  = client.PlacementFilter
 	NodeFilter       = client.NodeFilter
 	Page             = client.Page
 	Problem          = client.Problem

@@ -205,7 +205,7 @@ func TestPlacements_EdgesAreDistinctAndAllOrNone(t *testing.T) {
 func TestPlacements_AtItsQuotaAnAppIsToldWhen(t *testing.T) {
 	t.Parallel()
 	u := newTenant(t, server(t))
-	u.origin(1)
+	node := u.origin(1)
 	share := backendtest.ShareRequest{Share: backendtest.Share{Weight: 100, MaxPlacements: 2}, Reason: "test"}
 	if app, err := u.s.Admin.SetShare(t.Context(), u.app, share, 0); err != nil || app.Share != share.Share {
 		t.Fatalf("%+v, %v", app, err)
@@ -220,6 +220,11 @@ func TestPlacements_AtItsQuotaAnAppIsToldWhen(t *testing.T) {
 	}
 	if again := u.place("origin", "one"); again.ID != one.ID {
 		t.Errorf("what it has is not its own any more: %+v", again)
+	}
+	for filter, want := range map[backendtest.PlacementFilter]int{{Node: node.Name}: 2, {Node: "nowhere"}: 0, {Key: "one", App: u.app, State: "active"}: 1} {
+		if list, err := u.client.Placements(t.Context(), filter, backendtest.Page{}); err != nil || len(list.Items) != want {
+			t.Errorf("%+v: %+v, %v", filter, list.Items, err)
+		}
 	}
 	if _, err := u.client.ReleasePlacement(t.Context(), one.ID); err != nil {
 		t.Fatal(err)
