@@ -147,6 +147,7 @@ type FleetRow struct {
 	Placed        int64      `msgpack:"placed"` // in the last five minutes; the waits are theirs
 	WaitP50       int64      `msgpack:"wait_p50_ms"`
 	WaitP95       int64      `msgpack:"wait_p95_ms"`
+	Placements    int64      `msgpack:"placements"` // that last
 }
 
 // PoolRow is one pool with its sums, as in FleetRow. OldestWait is the age of its

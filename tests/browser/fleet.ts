@@ -210,6 +210,9 @@ builtins = ["checksum"]
 
 [labels]
 ${labels.join("")}
+[endpoints]
+whip = "https://${id}.example.net/whip"
+
 [[runner]]
 name = "score"
 argv = ["/bin/sh", ${JSON.stringify(join(state, "tool.sh"))}, "{{param.seconds}}"]

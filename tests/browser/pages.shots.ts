@@ -52,6 +52,9 @@ async function populate(fleet: Fleet) {
   for (let i = 0; i < 5; i++) await submit(fleet, "chat", 280);
   const waiting = await submit(fleet, "cam-7", 1, { demands: { slots: 12 } });
   for (let i = 0; i < 3; i++) await submit(fleet, "cam-7", 1, { demands: { slots: 20 } }); // no node of the pool could ever take it
+  for (const key of ["stream-42", "stream-7", "studio"]) {
+    await fleet.call("POST", "/v1/placements", { app: key === "studio" ? "cam-7" : "chat", role: "worker", key, purpose: "an origin", ttl: "30m" });
+  }
   await ended(fleet, done.id);
   await fleet.killAgent("lis-edge-11");
   return { done, running, waiting };
@@ -82,6 +85,11 @@ async function controlPages(page: Page, fleet: Fleet, project: string) {
   await page.getByRole("button", { name: "Promote" }).click();
   await expect(page.getByText(/dry run at/)).toBeVisible();
   await shoot(page, "pool-promote", project);
+  await open("/placements", "stream-42");
+  await shoot(page, "placements", project);
+  await page.getByText("stream-42").filter({ visible: true }).first().click();
+  await expect(page.getByText("by rank")).toBeVisible();
+  await shoot(page, "placement", project);
   await open("/alarms", "pool_exhausted");
   await shoot(page, "alarms", project);
   await page.getByRole("link", { name: "pool_exhausted" }).first().click();

@@ -4,7 +4,7 @@ import "rockpool/shared/wire"
 
 func consoleGoldens() []golden {
 	counts := wire.NodeCounts{Ready: 12, Suspect: 1, Lost: 2, Left: 3, New: 4, Quarantined: 6, Draining: 7, Cordoned: 8, AutoHeld: 9, Unhealthy: 5}
-	fleet := wire.FleetRow{ID: "fleet", Nodes: counts, SlotsTotal: 88, SlotsFree: 40, SlotsOutOfUse: 8, Queued: 37, Running: 40, Overdue: 10,
+	fleet := wire.FleetRow{ID: "fleet", Nodes: counts, SlotsTotal: 88, SlotsFree: 40, SlotsOutOfUse: 8, Placements: 88, Queued: 37, Running: 40, Overdue: 10,
 		Placed: 64, WaitP50: 3, WaitP95: 1800}
 	pool := wire.PoolRow{
 		ID: "pool-7", Name: "pool-7", Kind: "user", State: "active", Canary: true, Nodes: counts,

@@ -79,6 +79,13 @@ const job = createRoute({
   component: lazyRouteComponent(() => import("./routes/Job"), "Job"),
 });
 
+const placements = createRoute({
+  getParentRoute: () => inside,
+  path: "/placements",
+  validateSearch: (s: Record<string, unknown>): { q?: string; id?: string } => ({ ...text(s, "q"), ...text(s, "id") }),
+  component: lazyRouteComponent(() => import("./routes/Placements"), "Placements"),
+});
+
 const pool = createRoute({
   getParentRoute: () => inside,
   path: "/pools/$id",
@@ -117,7 +124,7 @@ const audit = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([setup, signIn, inside.addChildren([fleet, pool, nodes, node, jobs, job, alarms, apps, users, audit])]),
+  routeTree: root.addChildren([setup, signIn, inside.addChildren([fleet, pool, nodes, node, jobs, job, placements, alarms, apps, users, audit])]),
   defaultPreload: "intent",
   defaultErrorComponent: RootFailure,
   scrollRestoration: false,

@@ -44,3 +44,6 @@ export const operatorHolds = (node: Pick<NodeRow, "holds">) => node.holds.filter
 
 export const terminal = new Set(["succeeded", "failed", "timed_out", "canceled", "expired", "dead"]);
 export const isOpen = (job: Pick<JobRow, "state">) => !terminal.has(job.state);
+
+/** A queued job that waits for a person is held: none of its nodes will free it. */
+export const jobState = (job: Pick<JobRow, "state" | "reason">) => (job.state === "queued" && job.reason === "held" ? "held" : job.state);

@@ -31,6 +31,12 @@ export const byReason = (a: string, b: string) => (order.get(family(a)) ?? 99) -
 const causes: Record<string, string> = {
   pool_exhausted: "no node of its pools can take it now",
   node_lost: "its node was lost",
+  not_before: "it may not run yet",
+  backoff: "it pauses after an attempt",
+  held: "its node was lost: a person has to decide",
+  queue_timeout: "it waited longer than it may",
+  quota: "its app has all the slots that it may have",
+  drained: "its node was drained",
   declined: "the node declined it",
   unanswered: "the node did not answer the offer",
   canceled: "canceled by a user",
@@ -50,6 +56,16 @@ const causes: Record<string, string> = {
 
 /** Why a job waits, or ended as it did. */
 export const causeIn = (cause: string) => causes[cause] ?? cause.replaceAll("_", " ");
+
+/** What a job's time in the queue went to, in the order of the ledger. */
+export const waitWords: [key: "pool" | "fairness" | "backoff" | "quota" | "hold" | "offer", words: string][] = [
+  ["pool", "no node"],
+  ["fairness", "fairness"],
+  ["backoff", "pauses"],
+  ["quota", "quota"],
+  ["hold", "held"],
+  ["offer", "offer"],
+];
 
 const changes: Record<string, string> = {
   hello: "joined the channel",

@@ -80,7 +80,7 @@ func (f *feed) markSums(news *news, all []string) {
 		f.markAll(all)
 	case f.key.topic == wire.TopicPools:
 		f.markAll(news.pools)
-	case len(news.pools) > 0 || news.waits:
+	case len(news.pools) > 0 || news.waits || len(news.placed) > 0:
 		f.markAll(all)
 	}
 }
@@ -154,7 +154,9 @@ type look struct {
 func (v *View) row(all *rows, f *feed, id string, l *look) bool {
 	switch {
 	case f.key.topic == wire.TopicFleet:
-		all.fleet = append(all.fleet, fleetRow(v.state.pools, l.sees, v.state.waitsSeen(f.scope)))
+		row := fleetRow(v.state.pools, l.sees, v.state.waitsSeen(f.scope))
+		row.Placements = v.state.placed.count(f.scope)
+		all.fleet = append(all.fleet, row)
 		return true
 	case f.key.topic == wire.TopicPools:
 		return v.poolRow(all, id, l)

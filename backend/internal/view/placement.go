@@ -44,6 +44,19 @@ func (p placements) forget(there []core.PlacementView) (gone []changed) {
 	return gone
 }
 
+// count is how many are there within a scope.
+func (p placements) count(scope record.Scope) (n int64) {
+	if scope.All() {
+		return int64(len(p))
+	}
+	for _, v := range p {
+		if seesPlacement(scope, &v) {
+			n++
+		}
+	}
+	return n
+}
+
 func (v *View) placementRow(all *rows, f *feed, id string, l *look) bool {
 	p, there := v.state.placed[id]
 	if !there || !seesPlacement(f.scope, &p) {

@@ -38,6 +38,8 @@ func TestView_PlacementsComeDrainAndEnd(t *testing.T) {
 		d := newDesk(t)
 		sub, _ := d.subscribe(v, everybody, wire.TopicPlacements, wire.Filter{})
 		defer sub.End()
+		sums, _ := d.subscribe(v, everybody, wire.TopicFleet, wire.Filter{})
+		defer sums.End()
 		row, there := d.placement(viewtest.JobID(1))
 		if !there || row.State != "active" || row.Nodes[0] != "o1" || row.Pools[0] != "pool-7" || row.Slots != 2 || row.Left < 59*60_000 {
 			t.Errorf("the row is %+v", row)
@@ -54,6 +56,9 @@ func TestView_PlacementsComeDrainAndEnd(t *testing.T) {
 		p.Row.State, p.Row.EndedAt = fleet.PlacementReleased, stage.Now()
 		stage.Place(p)
 		pass(time.Second)
+		if d.fleet.Placements != 1 {
+			t.Errorf("%d placements last, in the sums", d.fleet.Placements)
+		}
 		if _, there = d.placement(viewtest.JobID(2)); there {
 			t.Error("released, and still there")
 		}

@@ -1,4 +1,4 @@
-import type { AlarmRow, Delta, Filter, FleetRow, JobRow, NodeRow, PoolRow, Snapshot } from "../wire/messages";
+import type { AlarmRow, Delta, Filter, FleetRow, JobRow, NodeRow, PlacementRow, PoolRow, Snapshot } from "../wire/messages";
 
 /**
  * The rows of all subscribed topics, outside of React: a map per topic, one
@@ -15,11 +15,12 @@ export interface Topics {
   nodes: NodeRow;
   jobs: JobRow;
   alarms: AlarmRow;
+  placements: PlacementRow;
   [node: `node/${string}`]: NodeRow;
   [job: `job/${string}`]: JobRow;
 }
-export type TopicName = "fleet" | "pools" | "nodes" | "jobs" | "alarms" | `node/${string}` | `job/${string}`;
-type AnyRow = Live<FleetRow | PoolRow | NodeRow | JobRow | AlarmRow>;
+export type TopicName = "fleet" | "pools" | "nodes" | "jobs" | "alarms" | "placements" | `node/${string}` | `job/${string}`;
+type AnyRow = Live<FleetRow | PoolRow | NodeRow | JobRow | AlarmRow | PlacementRow>;
 
 /** What a page sees of a topic; a new object whenever something changed. */
 export interface View<Row> {
@@ -192,7 +193,7 @@ export class Store {
 
 function stamped(message: Snapshot | Delta): AnyRow[] {
   const received = Date.now();
-  const rows = [...message.fleet, ...message.pools, ...message.nodes, ...message.jobs, ...message.alarms];
+  const rows = [...message.fleet, ...message.pools, ...message.nodes, ...message.jobs, ...message.alarms, ...message.placements];
   return rows.map((row) => Object.assign(row, { received }));
 }
 

@@ -8,6 +8,7 @@ import { Sheet } from "../ui/floating";
 import { Glyph } from "../ui/Glyph";
 import { Failed, Gray } from "../ui/Panel";
 import { AppCandidates } from "./AppCandidates";
+import { AppShare } from "./AppShare";
 import styles from "./apps.module.css";
 import { BindingEditor } from "./BindingEditor";
 import { bindingWords, roleWords, sentence } from "./binding";
@@ -32,6 +33,7 @@ export function AppSheet({ app, onClose }: { app: string; onClose(): void }) {
         <>
           <Goes app={b} />
           <Bindings app={b} onEdit={setEditing} />
+          <AppShare app={app} />
           <AppCandidates app={app} />
         </>
       )}

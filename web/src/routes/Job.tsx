@@ -7,7 +7,7 @@ import type { Attempt, Job as JobDocument } from "../api/documents";
 import { bytes, duration, plural, shortId, span } from "../format";
 import { useNow, useStale, useTopic } from "../live/live";
 import { Columns, Page } from "../shell/Page";
-import { isOpen } from "../state";
+import { isOpen, jobState } from "../state";
 import { causeIn } from "../strings";
 import { Progress } from "../ui/bars";
 import { Button, Copy } from "../ui/controls";
@@ -23,6 +23,7 @@ import { Log, Result } from "./JobResult";
 import { rowOf } from "./Jobs";
 import { WhyThisNode, WhyWaiting } from "./JobWhy";
 import styles from "./job.module.css";
+import { ResolveJob, RetryJob } from "./ResolveJob";
 
 /** One job: where it is, why there, and what came of it. */
 export function Job() {
@@ -61,10 +62,13 @@ interface LoadedProps {
 
 function Loaded({ row, job, attempts, failed }: LoadedProps) {
   const stale = useStale();
-  const [cancel, setCancel] = useState(false);
+  const [act, setAct] = useState<"cancel" | "retry" | "resolve" | null>(null);
   const open = isOpen(row);
+  const held = jobState(row) === "held";
+  const off = stale ? "No word from the server" : undefined;
+  const close = () => setAct(null);
   const copyJson = () => navigator.clipboard?.writeText(JSON.stringify(job ?? row, null, 2)).then(() => toast("Copied."));
-  const waiting = row.state === "queued";
+  const waiting = row.state === "queued" && !held;
   return (
     <Page
       title={shortId(row.id)}
@@ -76,7 +80,10 @@ function Loaded({ row, job, attempts, failed }: LoadedProps) {
           entries={[
             { id: "id", text: "Copy id", onAction: () => void navigator.clipboard?.writeText(row.id).then(() => toast("Copied.")) },
             { id: "json", text: "Copy as JSON", onAction: () => void copyJson() },
-            { id: "cancel", text: "Cancel job", onAction: () => setCancel(true), off: !open || stale },
+            ...(held ? [{ id: "resolve", text: "Resolve", onAction: () => setAct("resolve"), off: stale }] : []),
+            open
+              ? { id: "cancel", text: "Cancel job", onAction: () => setAct("cancel"), off: stale }
+              : { id: "retry", text: "Retry", onAction: () => setAct("retry"), off: stale },
           ]}
         >
           <Icon name="more" />
@@ -85,9 +92,18 @@ function Loaded({ row, job, attempts, failed }: LoadedProps) {
       actions={
         <span className={styles.deskOnly}>
           <Button onPress={() => void copyJson()}>Copy as JSON</Button>
-          {open && (
-            <Button onPress={() => setCancel(true)} why={stale ? "No word from the server" : row.state === "canceling" ? "It is being canceled" : undefined}>
+          {open ? (
+            <Button onPress={() => setAct("cancel")} why={off ?? (row.state === "canceling" ? "It is being canceled" : undefined)}>
               Cancel job
+            </Button>
+          ) : (
+            <Button onPress={() => setAct("retry")} why={off}>
+              Retry
+            </Button>
+          )}
+          {held && (
+            <Button tone="primary" onPress={() => setAct("resolve")} why={off}>
+              Resolve
             </Button>
           )}
         </span>
@@ -126,7 +142,9 @@ function Loaded({ row, job, attempts, failed }: LoadedProps) {
           </>
         }
       />
-      {cancel && <CancelJob row={row} onClose={() => setCancel(false)} />}
+      {act === "cancel" && <CancelJob row={row} onClose={close} />}
+      {act === "retry" && <RetryJob row={row} onClose={close} />}
+      {act === "resolve" && <ResolveJob row={row} onClose={close} />}
     </Page>
   );
 }
@@ -149,7 +167,7 @@ function Note({ row }: { row: JobRow }) {
       <span className={styles.deskOnly}>
         <Copy text={row.id} label="Copy the job's id" />
       </span>
-      <State of={row.state} strong />
+      <State of={jobState(row)} strong />
       <span>{where}</span>
       {row.state === "running" && <span className={styles.percent}>{row.percent}%</span>}
     </>

@@ -1,9 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { artifactPath, getLog } from "../api/calls";
 import { Refusal } from "../api/client";
 import type { Job } from "../api/documents";
-import { bytes, shortDigest, span } from "../format";
+import { bytes, moment, shortDigest, shortId, span } from "../format";
 import { isOpen } from "../state";
 import { plainText } from "../text";
 import { Copy } from "../ui/controls";
@@ -11,13 +12,19 @@ import { Icon } from "../ui/Icon";
 import { Empty, Facts, Failed, Gray, Panel } from "../ui/Panel";
 import type { JobRow } from "../wire/messages";
 import styles from "./job.module.css";
+import { waitText } from "./waits";
 
 /** What came of a job: its result, its files and the two ends of its log. */
 
 export function Result({ row, job }: { row: JobRow; job: Job | undefined }) {
   const outputs = Object.entries(job?.outputs ?? {});
   const rows: [string, ReactNode][] = [];
-  if (job?.queuedMs !== undefined) rows.push(["Waited", span(job.queuedMs)]);
+  if (job?.queuedMs !== undefined) rows.push(["Waited", waitText(job)]);
+  if (job?.notBefore) rows.push(["Not before", moment(job.notBefore)]);
+  if (job?.retryOf) rows.push(["Retry of", <JobLink key="of" id={job.retryOf} />]);
+  if (job && row.attempt > 0)
+    rows.push(["On node loss", { requeue: "runs again", fail: "fails", hold: "waits for a person" }[job.asks.onNodeLost] ?? job.asks.onNodeLost]);
+  if (job && job.asks.runTimeout !== "0s") rows.push(["Run timeout", job.asks.runTimeout]);
   if (row.started_at && row.ended_at) rows.push(["Ran for", span(row.ended_at - row.started_at)]);
   if (job?.exitCode !== undefined) rows.push(["Exit code", job.exitCode]);
   if (row.detail) rows.push(["Detail", plainText(row.detail)]);
@@ -41,6 +48,14 @@ export function Result({ row, job }: { row: JobRow; job: Job | undefined }) {
         </ul>
       )}
     </Panel>
+  );
+}
+
+function JobLink({ id }: { id: string }) {
+  return (
+    <Link to="/jobs/$id" params={{ id }} className="mono" title={id} data-link>
+      {shortId(id)}
+    </Link>
   );
 }
 

@@ -6,7 +6,7 @@ import type { Job } from "../api/documents";
 import { age, count, duration, shortId, span } from "../format";
 import { useNow, useTopic } from "../live/live";
 import { Page } from "../shell/Page";
-import { isOpen } from "../state";
+import { isOpen, jobState } from "../state";
 import { causeIn } from "../strings";
 import { FilterBar } from "../table/FilterBar";
 import { StateChips } from "../table/StateChips";
@@ -17,14 +17,15 @@ import { Button } from "../ui/controls";
 import { Glyph, State } from "../ui/Glyph";
 import { Empty, Failed, Gray, Panel } from "../ui/Panel";
 import type { JobRow } from "../wire/messages";
+import { JobsBulk } from "./JobsBulk";
 import styles from "./jobs.module.css";
 
-const states = ["queued", "offered", "running", "canceling", "succeeded", "failed", "timed_out", "canceled", "expired", "dead"];
+const states = ["queued", "held", "offered", "running", "canceling", "succeeded", "failed", "timed_out", "canceled", "expired", "dead"];
 const keys = ["state:", "app:", "runner:", "pool:", "node:", "reason:"];
 const readers: Record<string, (j: JobRow) => string> = {
   "": (j) => j.id,
   id: (j) => j.id,
-  state: (j) => j.state,
+  state: jobState,
   app: (j) => j.app,
   runner: (j) => j.runner,
   pool: (j) => j.pool,
@@ -54,7 +55,7 @@ function word(j: JobRow) {
 function columns(now: number): Column<JobRow>[] {
   const words = (get: (j: JobRow) => string) => (a: JobRow, b: JobRow) => byText(get(a), get(b));
   return [
-    { key: "state", head: "State", width: "104px", cell: (j) => <State of={j.state} />, compare: words((j) => j.state) },
+    { key: "state", head: "State", width: "104px", cell: (j) => <State of={jobState(j)} />, compare: words(jobState) },
     {
       key: "id",
       head: "Job",
@@ -141,6 +142,7 @@ export function Jobs() {
   const { rows: live, phase, byId } = useTopic("jobs");
   const words = useMemo(() => parse(q), [q]);
   const [older, setOlder] = useState(false);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const pages = useInfiniteQuery({
     queryKey: ["jobs"],
     enabled: older,
@@ -156,7 +158,7 @@ export function Jobs() {
   const counts = useMemo(() => {
     const others = words.filter((w) => w.key !== "state");
     const some = rows.filter((j) => matchAll(others, j, read));
-    return states.map((s): [string, number] => [s, some.filter((j) => j.state === s).length]);
+    return states.map((s): [string, number] => [s, some.filter((j) => jobState(j) === s).length]);
   }, [rows, words]);
   const setQuery = (next: string) => navigate({ search: next ? { q: next } : {}, replace: true });
   const more = () => (older ? void pages.fetchNextPage() : setOlder(true));
@@ -184,7 +186,7 @@ export function Jobs() {
         onChange={setQuery}
         complete={(begun) => keys.find((k) => begun && k.startsWith(begun))}
       />
-      <StateChips counts={counts} query={q} onChange={setQuery} />
+      <StateChips counts={counts} query={q} onChange={setQuery} note={selected.size > 0 ? "Order frozen while rows are selected" : undefined} />
       {phase === "loading" ? (
         <Panel label="Jobs">
           <Gray lines={6} wide={480} />
@@ -199,6 +201,7 @@ export function Jobs() {
           onOpen={(j) => navigate({ to: "/jobs/$id", params: { id: j.id } })}
           card={(j) => <Card job={j} now={now} />}
           empty={<None rows={rows} query={q} onChange={setQuery} />}
+          selection={{ ids: selected, onChange: setSelected }}
         />
       )}
       {pages.error && <Failed error={pages.error} again={() => void pages.refetch()} />}
@@ -209,6 +212,7 @@ export function Jobs() {
           </Button>
         </div>
       )}
+      <JobsBulk rows={rows.filter((j) => selected.has(j.id))} onClear={() => setSelected(new Set())} />
     </Page>
   );
 }
@@ -229,7 +233,7 @@ function Card({ job, now }: { job: JobRow; now: number }) {
   return (
     <Link to="/jobs/$id" params={{ id: job.id }} className={styles.card ?? ""} onClick={(e) => e.stopPropagation()}>
       <span className={styles.line}>
-        <Glyph of={job.state} label={job.state} />
+        <Glyph of={jobState(job)} label={jobState(job)} />
         <b className="mono">{shortId(job.id)}</b>
         <span className={styles.quiet}>
           {job.app}, {job.runner}

@@ -48,8 +48,7 @@ export function More({ onClose }: { onClose(): void }) {
         </>
       )}
       {placesFor(session)
-        .slice(1)
-        .flatMap((g) => g.places)
+        .flatMap((g, i) => (i === 0 ? g.places.filter((p) => p.more) : g.places))
         .map((p) => (
           <Button key={p.to} icon={p.icon} onPress={() => go(p.to)}>
             {p.text}

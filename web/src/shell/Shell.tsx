@@ -61,6 +61,7 @@ function Sidebar({ onSearch }: { onSearch(): void }) {
   const counts: Record<string, number | undefined> = {
     "/nodes": fleet && fleet.nodes.ready + fleet.nodes.suspect + fleet.nodes.lost + fleet.nodes.new + fleet.nodes.left,
     "/jobs": fleet && fleet.queued + fleet.running,
+    "/placements": fleet?.placements,
     "/alarms": useAlarms(),
   };
   return (
@@ -165,7 +166,7 @@ export function useTick(every = 1000): number {
 function BottomBar({ onMore }: { onMore(): void }) {
   const session = useSession();
   const alarms = useAlarms();
-  const places = placesFor(session)[0]?.places ?? [];
+  const places = placesFor(session)[0]?.places.filter((p) => !p.more) ?? [];
   return (
     <nav className={styles.bottom} aria-label="Pages, bottom" style={{ gridTemplateColumns: `repeat(${places.length + 1}, 1fr)` }}>
       {places.map((p) => (

@@ -4,7 +4,7 @@ import type { IconName } from "../ui/Icon";
 
 /** The pages that stand in the sidebar, by subject. */
 
-export type Place = "/" | "/nodes" | "/jobs" | "/alarms" | "/apps" | "/users" | "/audit";
+export type Place = "/" | "/nodes" | "/jobs" | "/placements" | "/alarms" | "/apps" | "/users" | "/audit";
 
 export interface PlaceEntry {
   to: Place;
@@ -12,13 +12,16 @@ export interface PlaceEntry {
   icon: IconName;
   /** Pressed after g. */
   key: string;
+  /** A phone's bottom bar has no room for it. */
+  more?: boolean;
 }
 
-/** What everybody has; on a phone these stand in the bottom bar. */
+/** What everybody has; on a phone most of these stand in the bottom bar. */
 export const places: PlaceEntry[] = [
   { to: "/", text: "Fleet", icon: "fleet", key: "f" },
   { to: "/nodes", text: "Nodes", icon: "nodes", key: "n" },
   { to: "/jobs", text: "Jobs", icon: "jobs", key: "j" },
+  { to: "/placements", text: "Placements", icon: "pin", key: "p", more: true },
 ];
 const alarms: PlaceEntry = { to: "/alarms", text: "Alarms", icon: "bell", key: "a" };
 const steer: PlaceEntry[] = [{ to: "/apps", text: "Apps and bindings", icon: "box", key: "b" }];

@@ -52,6 +52,8 @@ const paths: Record<string, React.ReactNode> = {
 
 /** Glyphs of words that share one. */
 const same: Record<string, string> = {
+  active: "ready",
+  released: "succeeded",
   offered: "queued",
   canceling: "running",
   open: "running",

@@ -112,6 +112,7 @@ export interface FleetRow {
   placed: number; // in the last five minutes; the waits are theirs
   wait_p50_ms: number;
   wait_p95_ms: number;
+  placements: number; // that last
 }
 export const fleetRowShape: Shape<FleetRow> = fields<FleetRow>({
   id: str,
@@ -125,6 +126,7 @@ export const fleetRowShape: Shape<FleetRow> = fields<FleetRow>({
   placed: int,
   wait_p50_ms: int,
   wait_p95_ms: int,
+  placements: int,
 });
 
 /** PoolRow is one pool with its sums, as in FleetRow. OldestWait is the age of its oldest waiting job; -1: none waits. Spark is how many jobs were queued, minute by minute, at most the 60 last, oldest first. */
