@@ -34,8 +34,24 @@ func (a *API) explainJob(c *call) error {
 		Hint: hintOf(&job.Spec, &explained.Now, now),
 		Job:  id.String(), State: explained.Job.State.String(), At: rest.At(a.dispatch.WallAt(explained.Now.At)),
 		Rule: string(explained.Now.Rule), Pools: poolExplanations(&explained.Now, explained.Nodes, named),
-		Text: explained.Now.Text(job.Spec.App, job.Spec.Owner, job.Spec.Demands.Slots),
+		Queue: standingDoc(explained.Standing, named),
+		Text:  explained.Now.Text(job.Spec.App, job.Spec.Owner, job.Spec.Demands.Slots),
 	})
+}
+
+// standingDoc names the reserved node where that is allowed.
+func standingDoc(s *core.Standing, named bool) *rest.Standing {
+	if s == nil {
+		return nil
+	}
+	doc := &rest.Standing{
+		Pool: s.Pool, Position: s.AheadAlike + s.AheadOther + 1, Of: s.Of, AheadAlike: s.AheadAlike, AheadOther: s.AheadOther,
+		OtherApps: s.Apps, OtherWork: s.OtherWork, Weight: s.Weight, Weights: s.Weights,
+	}
+	if named {
+		doc.Reserved = s.Reserved
+	}
+	return doc
 }
 
 // poolExplanations counts the nodes under every reason that they have, and names
@@ -49,31 +65,54 @@ func poolExplanations(d *fleet.Decision, nodes []core.NodeReasons, named bool) [
 }
 
 func poolExplanation(pool string, nodes []core.NodeReasons, named bool) rest.PoolExplanation {
-	doc := rest.PoolExplanation{Pool: pool, Reasons: []rest.NodeExplanation{}}
-	var byReason [fleet.NumReasons]rest.NodeExplanation
+	doc := rest.PoolExplanation{Pool: pool}
+	var reasons, alone tally
 	for _, node := range nodes {
 		if node.Pool != pool {
 			continue
+		}
+		name := node.Node
+		if !named {
+			name = ""
 		}
 		doc.Nodes++
 		if len(node.Reasons) == 0 {
 			doc.Candidates++
 			if named {
-				doc.CandidateNodes = append(doc.CandidateNodes, node.Node)
+				doc.CandidateNodes = append(doc.CandidateNodes, name)
 			}
 		}
 		for _, r := range node.Reasons {
-			byReason[r].Nodes++
-			if named {
-				byReason[r].NodeIDs = append(byReason[r].NodeIDs, node.Node)
+			reasons.add(r, name)
+		}
+		if len(node.Reasons) == 1 {
+			alone.add(node.Reasons[0], name)
+			if node.Reasons[0] == fleet.NoSlots && (doc.Roomiest == nil || node.FreeSlots > doc.Roomiest.FreeSlots) {
+				doc.Roomiest = &rest.Roomiest{Node: name, FreeSlots: node.FreeSlots}
 			}
 		}
 	}
-	for r, counted := range byReason {
+	doc.Reasons, doc.Alone = reasons.list(), alone.list()
+	return doc
+}
+
+// tally counts nodes by reason, with the names of those that have one.
+type tally [fleet.NumReasons]rest.NodeExplanation
+
+func (t *tally) add(r fleet.Reason, node string) {
+	t[r].Nodes++
+	if node != "" {
+		t[r].NodeIDs = append(t[r].NodeIDs, node)
+	}
+}
+
+func (t *tally) list() []rest.NodeExplanation {
+	list := []rest.NodeExplanation{}
+	for r, counted := range t {
 		if counted.Nodes > 0 {
 			counted.Reason = fleet.Reason(r).String()
-			doc.Reasons = append(doc.Reasons, counted)
+			list = append(list, counted)
 		}
 	}
-	return doc
+	return list
 }

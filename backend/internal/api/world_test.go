@@ -76,8 +76,8 @@ type world struct {
 	beforeCordon func()
 	// beforePutPool happens before the loop hears of a pool.
 	beforePutPool func()
-	onWait       func(ctx context.Context, id ids.JobID) error
-	peers        int
+	onWait        func(ctx context.Context, id ids.JobID) error
+	peers         int
 }
 
 func jobIDOf(owner int64) ids.JobID {

@@ -408,6 +408,9 @@ func TestViews_ShowWhatIs(t *testing.T) {
 	if !open || len(e.Nodes) != 2 || e.Nodes[0].Reasons[0] != fleet.NoSlots || len(e.Nodes[1].Reasons) != 2 {
 		t.Fatalf("explained: %+v", e)
 	}
+	if s := e.Standing; s == nil || s.Pool != "pool-1" || s.Of != 1 || s.AheadAlike != 0 || s.Apps != 0 || s.Weights != int64(s.Weight) {
+		t.Fatalf("stands at %+v", s)
+	}
 	before := w.d.Rev()
 	other := *waits
 	other.Role = "edge"

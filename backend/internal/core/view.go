@@ -42,7 +42,28 @@ func (d *Dispatch) Explain(now fleet.Time, id ids.JobID) (Explanation, bool) {
 	j := d.jobs[id]
 	r := d.quietRoute(keyOf(j.spec))
 	d.decide(now, r, &j.wait.Request, j.avoid)
-	return Explanation{Job: v, Now: *d.kept(), Nodes: d.nodeReasons(r, &j.wait.Request, j.avoid)}, true
+	return Explanation{Job: v, Now: *d.kept(), Nodes: d.nodeReasons(r, &j.wait.Request, j.avoid), Standing: d.standing(j, r)}, true
+}
+
+// standing is the job's place in the queue of the pool that it waits for first, or nil.
+func (d *Dispatch) standing(j *job, r *route) *Standing {
+	if len(r.tries) == 0 {
+		return nil
+	}
+	at, waits := d.queue.Standing(&j.wait, r.tries[0])
+	if !waits {
+		return nil
+	}
+	s := &Standing{Pool: r.tries[0], Of: at.Of, AheadAlike: at.AheadAlike, AheadOther: at.AheadOther, Apps: int64(len(at.Apps)), Weight: d.weightOf(j.spec)}
+	s.Weights = int64(s.Weight)
+	for _, other := range at.Apps {
+		s.OtherWork += other.Work
+		s.Weights += int64(d.weightOf(&fleet.JobSpec{App: other.App}))
+	}
+	if j.reserve != nil {
+		s.Reserved = j.reserve.n.rec.ID
+	}
+	return s
 }
 
 func (d *Dispatch) nodeReasons(r *route, request *schedule.Request, avoid []schedule.Exclusion) []NodeReasons {

@@ -147,6 +147,22 @@ type Explanation struct {
 	Job   JobView
 	Now   fleet.Decision // what would be decided now, without effect
 	Nodes []NodeReasons  // in the order of the pools, then by id
+	// Standing is where it stands in the queue; nil: it does not wait for a node.
+	Standing *Standing
+}
+
+// Standing is a job's place among what waits for the pool that it tries first. What
+// is ahead of it holds nothing back that a node could take now.
+type Standing struct {
+	Pool       string
+	Of         int64  // of its app wait for the pool, itself included
+	AheadAlike int64  // of them before it, that ask for the same
+	AheadOther int64  // of them before it, that ask for something else
+	Apps       int64  // others whose work waits for the pool
+	OtherWork  int64  // of those
+	Weight     int32  // its app's
+	Weights    int64  // of all apps whose work waits for the pool
+	Reserved   string // the node that is kept for it, or empty
 }
 
 // Candidates is a quiet look at where work would go: the decision, and every node

@@ -182,7 +182,23 @@ type Explanation struct {
 	Rule  string            `json:"rule"`
 	Hint  string            `json:"hint,omitempty"` // the one root cause, when no node can take it
 	Pools []PoolExplanation `json:"pools"`
+	Queue *Standing         `json:"queue,omitempty"` // of a job that waits for a node
 	Text  string            `json:"text"`
+}
+
+// Standing is a job's place among what waits for the pool that it tries first. What
+// is ahead of it and can't be placed holds nothing back.
+type Standing struct {
+	Pool       string `json:"pool"`
+	Position   int64  `json:"position"`           // 1 is first
+	Of         int64  `json:"of"`                 // of its app, itself included
+	AheadAlike int64  `json:"aheadAlike"`         // ask for the same
+	AheadOther int64  `json:"aheadOther"`         // ask for something else
+	OtherApps  int64  `json:"otherApps"`          // whose work waits for the pool
+	OtherWork  int64  `json:"otherWork"`          // of those
+	Weight     int32  `json:"weight"`             // its app's
+	Weights    int64  `json:"weights"`            // of all apps whose work waits for the pool
+	Reserved   string `json:"reserved,omitempty"` // the node that is kept for it
 }
 
 // PoolExplanation explains one pool. A node stands under each of its reasons.
@@ -192,6 +208,16 @@ type PoolExplanation struct {
 	Candidates     int32             `json:"candidates"`
 	CandidateNodes []string          `json:"candidateNodes,omitempty"`
 	Reasons        []NodeExplanation `json:"reasons"`
+	// Alone are the reasons that are some node's only one: without it, it could take
+	// the job.
+	Alone    []NodeExplanation `json:"alone"`
+	Roomiest *Roomiest         `json:"roomiest,omitempty"`
+}
+
+// Roomiest is the node that lacks nothing but slots and has the most of them free.
+type Roomiest struct {
+	Node      string `json:"node,omitempty"`
+	FreeSlots int64  `json:"freeSlots"`
 }
 
 // NodeExplanation counts (and may name) the nodes with one reason.

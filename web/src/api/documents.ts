@@ -662,7 +662,22 @@ export interface Explanation {
   rule: string;
   hint?: string; // the one root cause, when no node can take it
   pools: PoolExplanation[];
+  queue?: Standing; // of a job that waits for a node
   text: string;
+}
+
+/** Standing is a job's place among what waits for the pool that it tries first. What is ahead of it and can't be placed holds nothing back. */
+export interface Standing {
+  pool: string;
+  position: number; // 1 is first
+  of: number; // of its app, itself included
+  aheadAlike: number; // ask for the same
+  aheadOther: number; // ask for something else
+  otherApps: number; // whose work waits for the pool
+  otherWork: number; // of those
+  weight: number; // its app's
+  weights: number; // of all apps whose work waits for the pool
+  reserved?: string; // the node that is kept for it
 }
 
 /** PoolExplanation explains one pool. A node stands under each of its reasons. */
@@ -672,6 +687,14 @@ export interface PoolExplanation {
   candidates: number;
   candidateNodes?: string[];
   reasons: NodeExplanation[];
+  alone: NodeExplanation[];
+  roomiest?: Roomiest;
+}
+
+/** Roomiest is the node that lacks nothing but slots and has the most of them free. */
+export interface Roomiest {
+  node?: string;
+  freeSlots: number;
 }
 
 /** NodeExplanation counts (and may name) the nodes with one reason. */

@@ -19,6 +19,7 @@ import { toast } from "../ui/toasts";
 import type { JobRow } from "../wire/messages";
 import { CancelJob } from "./CancelJob";
 import { Attempts } from "./JobAttempts";
+import { PlaceInQueue, SinceSubmit, WhatWouldHelp } from "./JobQueue";
 import { Log, Result } from "./JobResult";
 import { rowOf } from "./Jobs";
 import { WhyThisNode, WhyWaiting } from "./JobWhy";
@@ -119,11 +120,12 @@ function Loaded({ row, job, attempts, failed }: LoadedProps) {
         main={
           <>
             {waiting && <WhyWaiting row={row} />}
+            {waiting && <WhatWouldHelp row={row} job={job} />}
             {failed && !attempts ? (
               <Panel title="Attempts" flush>
                 <Failed error={failed} />
               </Panel>
-            ) : (
+            ) : waiting && attempts?.length === 0 ? null : (
               <Attempts row={row} attempts={attempts} asks={job?.asks} />
             )}
             {!waiting && (
@@ -135,10 +137,15 @@ function Loaded({ row, job, attempts, failed }: LoadedProps) {
         }
         side={
           <>
+            {waiting && <PlaceInQueue row={row} job={job} />}
             <WhyThisNode row={row} />
-            <div className={styles.last}>
-              <Result row={row} job={job} />
-            </div>
+            {waiting ? (
+              <SinceSubmit row={row} attempts={attempts} />
+            ) : (
+              <div className={styles.last}>
+                <Result row={row} job={job} />
+              </div>
+            )}
           </>
         }
       />

@@ -156,16 +156,22 @@ const stateTones: Record<string, string> = {
 };
 const toneOf = (reason: string, i: number) => styles[stateTones[reason] ?? (i % 2 === 0 ? "used" : "hatch")];
 
-/** What blocks a job that waits: every reason of every node, as it is now. */
-export function WhyWaiting({ row }: { row: JobRow }) {
+/** Asked anew while the job waits. */
+export function useExplanation(row: JobRow) {
   const stale = useStale();
-  const explained = useQuery({
+  return useQuery({
     queryKey: ["explain", row.id, row.reason],
     queryFn: () => getExplanation(row.id),
     enabled: !stale,
     refetchInterval: stale ? false : 5_000,
     placeholderData: (old) => old,
   });
+}
+
+/** What blocks a job that waits: every reason of every node, as it is now. */
+export function WhyWaiting({ row }: { row: JobRow }) {
+  const stale = useStale();
+  const explained = useExplanation(row);
   const e = explained.data;
   const again = (
     <Button tone="link" onPress={() => void explained.refetch()} isDisabled={stale}>

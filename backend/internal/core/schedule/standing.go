@@ -1,0 +1,59 @@
+package schedule
+
+// Standing is where work stands among what waits for a pool.
+type Standing struct {
+	Of         int64 // of its app, itself included
+	AheadAlike int64 // of its app, ask for the same and are tried before it
+	AheadOther int64 // of its app, ask for something else and are tried before it
+	Apps       []AppWaits
+}
+
+// AppWaits is how much of another app waits for a pool.
+type AppWaits struct {
+	App  string
+	Work int64
+}
+
+// Standing looks at all work of w's app that waits for the pool; nothing changes.
+// false: w does not wait there.
+func (q *Queue) Standing(w *Waiter, pool string) (s Standing, waits bool) {
+	p := q.pools[pool]
+	if p == nil || w.in(p) == nil {
+		return Standing{}, false
+	}
+	for _, f := range p.list {
+		if f.app != w.App {
+			if work := f.live(); work > 0 {
+				s.Apps = append(s.Apps, AppWaits{f.app, work})
+			}
+			continue
+		}
+		s.Of = f.live()
+		for _, strand := range f.strands {
+			if ahead := strand.before(w); strand.line.shape == w.shape {
+				s.AheadAlike += ahead
+			} else {
+				s.AheadOther += ahead
+			}
+		}
+	}
+	return s, true
+}
+
+// live counts the work of the app that waits for the pool.
+func (f *flow) live() (n int64) {
+	for _, s := range f.strands {
+		n += int64(s.live)
+	}
+	return n
+}
+
+// before counts the strand's work that is served before w.
+func (s *strand) before(w *Waiter) (n int64) {
+	for _, e := range s.heap {
+		if !e.stale() && e.w.before(w) {
+			n++
+		}
+	}
+	return n
+}

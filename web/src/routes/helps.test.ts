@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import type { Explanation, PoolExplanation } from "../api/documents";
+import { helps } from "./helps";
+
+const pool = (over: Partial<PoolExplanation>): PoolExplanation => ({ pool: "pool-7", nodes: 14, candidates: 0, reasons: [], alone: [], ...over });
+const of = (pools: PoolExplanation[], over: Partial<Explanation> = {}): Explanation => ({
+  job: "j",
+  state: "queued",
+  at: "2026-11-29T15:04:19.000Z",
+  rule: "owner_pool",
+  pools,
+  text: "",
+  ...over,
+});
+const ask = { app: "cam-7", slots: 6, sharedFree: 0 };
+const titles = (e: Explanation, over = {}) => helps(e, { ...ask, ...over }).map((h) => h.title);
+
+describe("helps", () => {
+  it("names what is missing, what can be lifted, and what could be asked instead", () => {
+    const e = of([
+      pool({
+        roomiest: { node: "ams-edge-03", freeSlots: 4 },
+        alone: [
+          { reason: "draining", nodes: 9, nodeIds: ["ams-edge-01", "ams-edge-02"] },
+          { reason: "slots", nodes: 3 },
+        ],
+      }),
+    ]);
+    expect(titles(e, { sharedFree: 16 })).toEqual([
+      "2 more free slots on ams-edge-03",
+      "Lift the drain of ams-edge-01",
+      "Ask for 4 slots or fewer",
+      "Allow cam-7 to fall back to default",
+    ]);
+  });
+  it("says nothing that nothing supports", () => {
+    expect(titles(of([pool({ alone: [{ reason: "backend", nodes: 2 }] })]))).toEqual([]);
+    expect(titles(of([pool({ pool: "default" })]), { sharedFree: 100 })).toEqual([]);
+    expect(titles(of([pool({ roomiest: { freeSlots: 0 } })]))).toEqual(["6 more free slots on one node of pool-7"]);
+  });
+  it("says which node is kept for it, once", () => {
+    const queue = { pool: "pool-7", position: 1, of: 1, aheadAlike: 0, aheadOther: 0, otherApps: 0, otherWork: 0, weight: 1, weights: 1, reserved: "a" };
+    expect(titles(of([pool({ roomiest: { node: "a", freeSlots: 0 } })], { queue }))).toEqual(["Room on a"]);
+  });
+});
