@@ -1,3 +1,3 @@
 // Package planted proves the simulator's checks: bugs are planted into the deciding
-// code, one at a time, and each must be found by a rule.
+// code, all into one program, which has one at a time: each must be found by a rule.
 package planted
