@@ -153,6 +153,8 @@ func decodeAgent(m wire.Message) (wire.Body, error) {
 		return typed(wire.Decode[wire.Decline](m))
 	case wire.TypeResult:
 		return typed(wire.Decode[wire.Result](m))
+	case wire.TypeLog:
+		return typed(wire.Decode[wire.Log](m))
 	case wire.TypeGoodbye:
 		return typed(wire.Decode[wire.Goodbye](m))
 	}
@@ -292,7 +294,7 @@ func testConfig(t *testing.T, server string) Config {
 	cfg.Slots, cfg.Builtins, cfg.NodeID = 2, []string{"checksum"}, "edge-1"
 	cfg.RPCTimeout, cfg.StopGrace = settings.Duration(2*time.Second), settings.Duration(200*time.Millisecond)
 	cfg.Runners = []runner.Spec{{Name: "tool", Argv: []string{os.Args[0], "helper", "{{param.mode}}", "{{param.dir}}"}, Params: map[string]runner.Param{
-		"mode": {Type: "enum", Values: []string{"stubborn", "until"}}, "dir": {Type: "string", MaxLength: 1000},
+		"mode": {Type: "enum", Values: []string{"stubborn", "until", "chatter"}}, "dir": {Type: "string", MaxLength: 1000},
 	}}}
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)

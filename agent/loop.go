@@ -29,6 +29,7 @@ type loop struct {
 	disk    *disk
 	tasks   []diskTask // for the disk, which is busy
 	hello   wire.Hello // what does not change between sessions
+	tails   tails
 	log     *slog.Logger
 
 	offers  map[nodecore.Ref]wire.Offer  // accepted, not started
@@ -41,6 +42,7 @@ func (l *loop) run(ctx context.Context, hurry <-chan struct{}) {
 	stop := ctx.Done()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	defer l.tails.stop()
 	for !l.out.Exit {
 		l.out.Reset()
 		asked, task := l.nextTask()
@@ -52,6 +54,8 @@ func (l *loop) run(ctx context.Context, hurry <-chan struct{}) {
 		case d := <-l.ended:
 			l.results[d.Ref] = d.Result
 			l.node.Finished(l.clock.now(), d.Ref, d.Stopped, &l.out)
+		case <-l.tails.ticks():
+			l.tails.answer(time.Now(), l.runners, l.sendLog)
 		case d := <-l.disk.done:
 			l.stored(d)
 		case asked <- task:
@@ -146,6 +150,8 @@ func (l *loop) heardMessage(now nodecore.Time, conn int64, body wire.Body) {
 		l.node.Void(now, conn, link.Ref(m.Job, m.Attempt), &l.out)
 	case wire.Cancel:
 		l.node.Cancel(now, conn, nodecore.Stop{Ref: link.Ref(m.Job, m.Attempt), Grace: nodecore.Time(m.GraceMs)}, &l.out)
+	case wire.LogRequest:
+		l.tails.ask(time.Now(), conn, m)
 	case wire.ResultAck:
 		l.node.ResultAck(now, conn, link.Ref(m.Job, m.Attempt), string(m.Verdict), &l.out)
 	}

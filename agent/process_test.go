@@ -36,6 +36,10 @@ func helper(mode, dir string) {
 	if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("pid-", os.Getpid())), nil, 0o600); err != nil {
 		os.Exit(3)
 	}
+	if mode == "chatter" {
+		fmt.Println("chatter begins")
+		fmt.Fprintln(os.Stderr, "chatter waits")
+	}
 	for mode != "until" || !exists(filepath.Join(dir, "go")) { // until its test says so
 		<-time.After(5 * time.Millisecond)
 	}

@@ -134,7 +134,7 @@ func (o *owner) newAPI() (http.Handler, error) {
 	build := buildinfo.Get()
 	return api.New(api.Config{
 		Store: o.db, Dispatch: o.loop, Artifacts: artifacts, Gate: o.gate, Policy: o.policy,
-		Consoles: o.gateway, Histories: o.view, Channel: o.gateway, Ready: o, Now: time.Now, Log: o.log,
+		Consoles: o.gateway, Histories: o.view, Logs: o.hub, Channel: o.gateway, Ready: o, Now: time.Now, Log: o.log,
 		Version: rest.Version{Version: build.Version, Commit: build.Commit, Go: build.Go},
 	})
 }

@@ -42,6 +42,10 @@ func decodeAny(m Message) (Body, error) {
 		return body(Decode[ResultAck](m))
 	case TypeCancel:
 		return body(Decode[Cancel](m))
+	case TypeLogRequest:
+		return body(Decode[LogRequest](m))
+	case TypeLog:
+		return body(Decode[Log](m))
 	case TypeGoodbye:
 		return body(Decode[Goodbye](m))
 	case TypeError:

@@ -20,6 +20,8 @@ func (Progress) Type() Type     { return TypeProgress }     // see Hello.Type
 func (Result) Type() Type       { return TypeResult }       // see Hello.Type
 func (ResultAck) Type() Type    { return TypeResultAck }    // see Hello.Type
 func (Cancel) Type() Type       { return TypeCancel }       // see Hello.Type
+func (LogRequest) Type() Type   { return TypeLogRequest }   // see Hello.Type
+func (Log) Type() Type          { return TypeLog }          // see Hello.Type
 func (Goodbye) Type() Type      { return TypeGoodbye }      // see Hello.Type
 func (Error) Type() Type        { return TypeError }        // see Hello.Type
 
@@ -32,7 +34,7 @@ type kind struct {
 // kinds holds every message of this build, made once from the structs' tags.
 var kinds = makeKinds(
 	Hello{}, Welcome{}, Refused{}, Heartbeat{}, HeartbeatAck{}, Offer{}, Accept{}, Decline{},
-	Start{}, Void{}, Progress{}, Result{}, ResultAck{}, Cancel{}, Goodbye{}, Error{},
+	Start{}, Void{}, Progress{}, Result{}, ResultAck{}, Cancel{}, LogRequest{}, Log{}, Goodbye{}, Error{},
 	Subscribe{}, More{}, Unsubscribe{}, Ping{}, Pong{}, WelcomeConsole{}, Snapshot{}, Delta{},
 )
 

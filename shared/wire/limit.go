@@ -16,6 +16,7 @@ const (
 	MaxDetail  = 1024
 	MaxURL     = 2048
 	MaxResult  = 64 << 10 // output, head and tail of a result together
+	MaxLog     = 32 << 10 // of a log that one message carries
 	MaxSlots   = 4096
 	MaxAmounts = 32 // resources, and memory domains
 	MaxPairs   = 32 // labels, and endpoints

@@ -38,6 +38,8 @@ const (
 	TypeResult       Type = "result"
 	TypeResultAck    Type = "result_ack"
 	TypeCancel       Type = "cancel"
+	TypeLogRequest   Type = "log_request"
+	TypeLog          Type = "log"
 	TypeGoodbye      Type = "goodbye"
 	TypeError        Type = "error"
 )
@@ -319,6 +321,34 @@ type Cancel struct {
 	Job     string `msgpack:"job"`
 	Attempt int64  `msgpack:"attempt"`
 	GraceMs int64  `msgpack:"grace_ms"`
+}
+
+// LogStream names what of an attempt's output is asked for.
+type LogStream string
+
+// LogOutput is stdout and stderr together, as they came.
+const LogOutput LogStream = "output"
+
+// LogRequest asks for at most Max bytes of a running attempt's log, from Offset on.
+// One request is open for an attempt: the latest one counts.
+type LogRequest struct {
+	Job     string    `msgpack:"job"`
+	Attempt int64     `msgpack:"attempt"`
+	Stream  LogStream `msgpack:"stream"`
+	Offset  int64     `msgpack:"offset"`
+	Max     int64     `msgpack:"max"`
+}
+
+// Log answers a LogRequest, which is answered once, and nothing else is sent.
+// Offset is where Bytes begin: beyond the asked one when the node does not keep
+// what stood between. No bytes: there was nothing new for a while, or End.
+type Log struct {
+	Job     string    `msgpack:"job"`
+	Attempt int64     `msgpack:"attempt"`
+	Stream  LogStream `msgpack:"stream"`
+	Offset  int64     `msgpack:"offset"`
+	Bytes   []byte    `msgpack:"bytes,omitempty"`
+	End     bool      `msgpack:"end,omitempty"` // the attempt does not run here any more
 }
 
 // GoodbyeKind says why a node closes its session.

@@ -143,6 +143,19 @@ func (m *Result) Validate() error {
 	return c.err()
 }
 
+// Validate cleans and checks; see Hello.Validate. The bytes are data: they are
+// bounded, not cleaned.
+func (m *Log) Validate() error {
+	c := checker{kind: TypeLog}
+	c.attempt("", m.Job, m.Attempt)
+	oneOf(&c, "stream", m.Stream, LogOutput)
+	c.within("offset", m.Offset, 0, MaxInteger-MaxLog)
+	if len(m.Bytes) > MaxLog {
+		c.fail("bytes", fmt.Sprintf("has %d bytes, at most %d travel in a message", len(m.Bytes), MaxLog))
+	}
+	return c.err()
+}
+
 // Validate cleans and checks; see Hello.Validate.
 func (m *Goodbye) Validate() error {
 	c := checker{kind: TypeGoodbye}

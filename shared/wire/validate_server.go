@@ -121,3 +121,13 @@ func (m *Cancel) Validate() error {
 	c.within("grace_ms", m.GraceMs, 0, maxGraceMs)
 	return c.err()
 }
+
+// Validate cleans and checks; see Hello.Validate.
+func (m *LogRequest) Validate() error {
+	c := checker{kind: TypeLogRequest}
+	c.attempt("", m.Job, m.Attempt)
+	oneOf(&c, "stream", m.Stream, LogOutput)
+	c.within("offset", m.Offset, 0, MaxInteger-MaxLog)
+	c.within("max", m.Max, 1, MaxLog)
+	return c.err()
+}

@@ -20,6 +20,16 @@ func start(attempt string) string {
 	return body("start", "\x82\xa3job\xd9\x24"+job1+"\xa7attempt"+attempt)
 }
 
+// logRequest makes a log_request with raw bytes as its offset and maximum.
+func logRequest(stream, offset, most string) string {
+	return body("log_request", "\x85\xa3job\xd9\x24"+job1+"\xa7attempt\x01\xa6stream"+short(stream)+"\xa6offset"+offset+"\xa3max"+most)
+}
+
+// logOf makes a log message with raw bytes as its bytes.
+func logOf(stream, bytes string) string {
+	return body("log", "\x85\xa3job\xd9\x24"+job1+"\xa7attempt\x01\xa6stream"+short(stream)+"\xa6offset\x00\xa5bytes"+bytes)
+}
+
 func badFrames() []badFrame {
 	text := func(n int) string { return strings.Repeat("x", n) }
 	return []badFrame{
@@ -76,6 +86,12 @@ func badFrames() []badFrame {
 		{"struct_is_a_list", "body", "a struct is a map", body("heartbeat", "\x81\xa6health\x92\xc3\x90")},
 		{"list_is_a_map", "body", "a list field holds a list", body("heartbeat", "\x81\xa7running\x80")},
 		{"unknown_word", "body", "an enumeration has its words only", body("goodbye", "\x81\xa4kind\xa3bye")},
+		{"log_request_of_0", "body", "a log request asks for at least a byte", logRequest("output", "\x00", "\x00")},
+		{"log_request_over_32_kib", "body", "a log request asks for at most 32 KiB", logRequest("output", "\x00", "\xcd\x80\x01")},
+		{"log_request_offset_negative", "body", "a log begins with 0", logRequest("output", "\xff", "\x01")},
+		{"log_stream_unknown", "body", "an enumeration has its words only", logRequest("stdin", "\x00", "\x01")},
+		{"log_over_32_kib", "body", "a log message carries at most 32 KiB", logOf("output", "\xc5\x80\x01"+text(0x8001))},
+		{"log_without_stream", "body", "a log names its stream", logOf("", "\xc4\x00")},
 		{"field_missing", "body", "a start names its job", body("start", "\x81\xa7attempt\x01")},
 		{"slots_negative", "body", "nothing in a capacity is negative", body("hello", "\x84\xa9proto_min\x01\xa9proto_max\x01\xa7boot_id\xa1b\xa8capacity\x81\xa5slots\xff")},
 	}

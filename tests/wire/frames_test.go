@@ -67,6 +67,8 @@ func agentGoldens() []golden {
 			FetchMs: 12, RunMs: 3456,
 		}),
 		one("result_least", wire.Result{Job: job1, Attempt: 1, Status: wire.ResultSucceeded}),
+		one("log", wire.Log{Job: job1, Attempt: 1, Stream: wire.LogOutput, Offset: 70_000, Bytes: []byte("\x1b[1mframe 7\xff\n")}),
+		one("log_end", wire.Log{Job: job1, Attempt: 1, Stream: wire.LogOutput, Offset: 70_012, End: true}),
 		one("goodbye", wire.Goodbye{Kind: wire.GoodbyeLeft}),
 		one("error", wire.Error{Code: wire.CodeBadMessage, Detail: "result: status", Fatal: true, RetryAfterMs: 1000}),
 	}
@@ -100,6 +102,7 @@ func serverGoldens() []golden {
 		one("start", wire.Start{Job: job1, Attempt: 1}),
 		one("void", wire.Void{Job: job1, Attempt: 1}),
 		one("result_ack", wire.ResultAck{Job: job1, Attempt: 1, Verdict: wire.VerdictStored}),
+		one("log_request", wire.LogRequest{Job: job1, Attempt: 1, Stream: wire.LogOutput, Offset: 70_000, Max: 8192}),
 		one("cancel", wire.Cancel{Job: job1, Attempt: 1, GraceMs: 10000}),
 	}
 }

@@ -33,6 +33,8 @@ var decoders = map[wire.Type]func(wire.Message) (wire.Body, error){
 	wire.TypeProgress:     as[wire.Progress],
 	wire.TypeResult:       as[wire.Result],
 	wire.TypeResultAck:    as[wire.ResultAck],
+	wire.TypeLogRequest:   as[wire.LogRequest],
+	wire.TypeLog:          as[wire.Log],
 	wire.TypeCancel:       as[wire.Cancel],
 	wire.TypeGoodbye:      as[wire.Goodbye],
 	wire.TypeError:        as[wire.Error],

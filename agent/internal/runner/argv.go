@@ -27,6 +27,7 @@ func (s *Spec) run(a *attempt, r *wire.Result) error {
 	}
 	defer func() { _ = out.close() }()
 	defer func() { out.ends(r) }()
+	a.log.Store(out)
 	p, err := s.start(a, out)
 	if err != nil {
 		return failed(causeStartFailed, err.Error())

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"rockpool/shared/nodecore"
@@ -26,7 +27,8 @@ type attempt struct {
 
 	ctx   context.Context // ends when the attempt is asked to stop
 	stop  context.CancelFunc
-	grace time.Duration // written before ctx ends
+	grace time.Duration          // written before ctx ends
+	log   atomic.Pointer[output] // nil until the program runs, and of a runner without one
 }
 
 // Folders of an attempt.

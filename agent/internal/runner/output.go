@@ -98,6 +98,20 @@ func (o *output) ends(r *wire.Result) {
 	r.Tail = tail[max(0, len(tail)-each):]
 }
 
+// from gives at most limit bytes of the log from an offset on, and where they
+// begin: beyond the offset when what stood there is not in memory any more.
+func (o *output) from(offset int64, limit int) (at int64, part []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if behind := int64(len(o.head)); offset < behind {
+		return offset, slices.Clone(o.head[offset:min(behind, offset+int64(limit))])
+	}
+	oldest := o.total - int64(len(o.tail))
+	offset = min(max(offset, oldest), o.total)
+	tail := o.unrolled()[offset-oldest:]
+	return offset, tail[:min(limit, len(tail))]
+}
+
 // last is the log's end, at most logEnd bytes of it.
 func (o *output) last() []byte {
 	o.mu.Lock()

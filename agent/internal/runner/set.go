@@ -125,3 +125,21 @@ func (s *Set) Close(within time.Duration) bool {
 		return false
 	}
 }
+
+// Log gives at most limit bytes of a running attempt's log from an offset on, and
+// where they begin: beyond the offset when what stood there is not kept. No bytes:
+// there are none yet. runs is false of an attempt that does not run here.
+func (s *Set) Log(ref nodecore.Ref, offset int64, limit int) (at int64, part []byte, runs bool) {
+	s.mu.Lock()
+	a := s.running[ref]
+	s.mu.Unlock()
+	if a == nil {
+		return offset, nil, false
+	}
+	log := a.log.Load()
+	if log == nil {
+		return offset, nil, true
+	}
+	at, part = log.from(offset, limit)
+	return at, part, true
+}

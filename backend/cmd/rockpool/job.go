@@ -18,7 +18,7 @@ type jobCommand struct {
 	Get      jobGet      `cmd:"" help:"Show a job."`
 	List     jobList     `cmd:"" help:"List jobs."`
 	Wait     jobWait     `cmd:"" help:"Wait for a job's end and show it; exits 2, 3 or 4 when it did not succeed."`
-	Logs     jobLogs     `cmd:"" help:"Print the log that came with a job's result."`
+	Logs     jobLogs     `cmd:"" help:"Print the log that came with a job's result, or with --follow the one that is being written."`
 	Attempts jobAttempts `cmd:"" help:"List a job's attempts, the oldest first."`
 	Cancel   jobCancel   `cmd:"" help:"Cancel jobs: by id, or those that a filter selects, after a look at the list."`
 	Retry    jobRetry    `cmd:"" help:"Submit a job that has ended again, as a new one."`
@@ -108,12 +108,16 @@ func (c *jobAttempts) Run(ctx context.Context, d *desk, server *client.Client) e
 }
 
 type jobLogs struct {
-	ID string `arg:"" help:"Job."`
+	ID     string `arg:"" help:"Job."`
+	Follow bool   `short:"f" help:"Print the log while it is written, until its attempt's end; waits for one that has not begun."`
 }
 
 // Run prints the log; what is not printable reads as its escape (-o json has it
 // as it is).
 func (c *jobLogs) Run(ctx context.Context, d *desk, server *client.Client) error {
+	if c.Follow {
+		return c.follow(ctx, d, server)
+	}
 	log, err := server.JobLog(ctx, c.ID)
 	if err != nil {
 		return err

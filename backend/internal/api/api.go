@@ -37,6 +37,7 @@ type Config struct {
 	Policy    *access.Policy
 	Consoles  Consoles
 	Histories Histories
+	Logs      Logs
 	Channel   http.Handler // GET /v1/channel; it tells credentials apart itself
 	Ready     Readiness
 	Version   rest.Version
@@ -55,6 +56,7 @@ type API struct {
 	signIns   *access.SignIns
 	consoles  Consoles
 	histories Histories
+	logs      Logs
 	channel   http.Handler
 	ready     Readiness
 	version   rest.Version
@@ -68,6 +70,7 @@ type API struct {
 	// A pool's changes are told to the loop in the order in which they were stored:
 	// one that is made anew begins with version 1 again.
 	pools   *keyLocks[string]
+	follows follows
 	roles   knownRoles
 	setups  *limit.Limiter
 	openAPI []byte
@@ -91,7 +94,7 @@ func New(cfg Config) (*API, error) {
 	}
 	a := &API{
 		store: cfg.Store, dispatch: cfg.Dispatch, artifacts: cfg.Artifacts, gate: cfg.Gate, policy: cfg.Policy,
-		consoles: cfg.Consoles, histories: cfg.Histories, hasher: access.NewHasher(),
+		consoles: cfg.Consoles, histories: cfg.Histories, logs: cfg.Logs, hasher: access.NewHasher(),
 		channel: cfg.Channel, ready: cfg.Ready, version: cfg.Version, now: cfg.Now, log: cfg.Log,
 		jobIDs: newJobIDs(cfg.Now), keys: newKeyLocks[idempotencyKey](), pools: newKeyLocks[string](),
 		setups: limit.New(setupBurst, setupRefill, setupPrefixes, cfg.Now),
@@ -115,7 +118,7 @@ func (cfg *Config) check() error {
 	}{
 		{cfg.Store == nil, "Store"}, {cfg.Dispatch == nil, "Dispatch"}, {cfg.Artifacts == nil, "Artifacts"},
 		{cfg.Gate == nil, "Gate"}, {cfg.Policy == nil, "Policy"}, {cfg.Channel == nil, "Channel"},
-		{cfg.Consoles == nil, "Consoles"}, {cfg.Histories == nil, "Histories"},
+		{cfg.Consoles == nil, "Consoles"}, {cfg.Histories == nil, "Histories"}, {cfg.Logs == nil, "Logs"},
 		{cfg.Ready == nil, "Ready"}, {cfg.Now == nil, "Now"},
 	} {
 		if need.missing {

@@ -201,8 +201,15 @@ func (a *API) jobLog(c *call) error {
 	if err != nil {
 		return err
 	}
+	follow, err := c.flag("follow")
+	if err != nil {
+		return err
+	}
 	if _, err := a.store.Job(c.ctx(), id, c.rows()); err != nil {
 		return err
+	}
+	if follow {
+		return a.followLog(c, id)
 	}
 	log, err := a.store.JobLog(c.ctx(), id)
 	if err != nil && !isNotFound(err) { // a job without a result has an empty log

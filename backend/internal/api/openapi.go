@@ -19,6 +19,7 @@ import (
 
 // queryParams describe every parameter that a row of the table may name.
 var queryParams = map[string]string{
+	"follow":    "true: stream the log as text, from its beginning until the attempt's end; it waits for one that has not begun.",
 	"wait":      `How long to wait for the job's end, such as "30s"; at most one minute.`,
 	"app":       "Only what is of this app.",
 	"reason":    "Only jobs with this reason.",
@@ -183,7 +184,15 @@ func (g *documentWriter) responses(op *openapi3.Operation, r *Route) error {
 		case r.Media == "application/json":
 			response.WithContent(openapi3.NewContentWithSchema(openapi3.NewObjectSchema(), []string{r.Media}))
 		case r.Media != "" && status < 300:
-			response.WithContent(openapi3.NewContentWithSchema(openapi3.NewStringSchema().WithFormat("binary"), []string{r.Media}))
+			content := openapi3.NewContentWithSchema(openapi3.NewStringSchema().WithFormat("binary"), []string{r.Media})
+			if r.Answers != nil { // a document, unless the query asks for the other
+				schema, err := g.schema(reflect.TypeOf(r.Answers))
+				if err != nil {
+					return err
+				}
+				content["application/json"] = openapi3.NewMediaType().WithSchemaRef(schema)
+			}
+			response.WithContent(content)
 		case r.Answers != nil:
 			schema, err := g.answer(r, status)
 			if err != nil {

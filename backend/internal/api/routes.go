@@ -69,8 +69,8 @@ var jobRoutes = []Route{
 		Summary: "A job's attempts, the oldest first.",
 		Answers: rest.List[rest.Attempt]{}, Status: ok, Fails: missing},
 	{Method: get, Path: "/v1/jobs/:id/log", Object: "job", Action: "read", handling: plain((*API).jobLog),
-		Summary: "Head and tail of the log that came with the result.",
-		Answers: rest.JobLog{}, Status: ok, Fails: missing},
+		Summary: "Head and tail of the log that came with the result; with follow, the log as text while it is written.",
+		Query:   []string{"follow"}, Answers: rest.JobLog{}, Media: "text/plain", Status: ok, Fails: []int{404, 429}, Streams: true},
 }
 
 var placementRoutes = []Route{

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -283,7 +284,9 @@ func (w *world) Wait(ctx context.Context, id ids.JobID) error {
 }
 
 func (w *world) LiveJobs(context.Context, []ids.JobID) (map[ids.JobID]core.JobView, error) {
-	return w.live, w.down
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.live), w.down
 }
 
 func (w *world) Fleet(context.Context) (*core.FleetView, error) {

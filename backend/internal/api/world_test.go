@@ -76,6 +76,8 @@ type world struct {
 	beforeCordon func()
 	// beforePutPool happens before the loop hears of a pool.
 	beforePutPool func()
+	logs          nodeLogs
+	kept          *record.JobLog // of every job
 	onWait        func(ctx context.Context, id ids.JobID) error
 	peers         int
 }
@@ -115,7 +117,7 @@ func newWorld(t testing.TB) *world {
 	}
 	now := func() time.Time { return worldNow }
 	w.API, err = New(Config{
-		Store: w, Dispatch: loop{w}, Artifacts: files, Gate: access.NewGate(w, now), Policy: policy, Consoles: w, Histories: w, Ready: w, Now: now, Log: log,
+		Store: w, Dispatch: loop{w}, Artifacts: files, Gate: access.NewGate(w, now), Policy: policy, Consoles: w, Histories: w, Logs: &w.logs, Ready: w, Now: now, Log: log,
 		Channel: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusUpgradeRequired) }),
 		Version: rest.Version{Version: "test", Go: "go"},
 	})
@@ -256,6 +258,11 @@ func (w *world) Jobs(_ context.Context, f record.JobFilter, p record.Page) ([]re
 func (w *world) JobAttempts(context.Context, ids.JobID) ([]record.Attempt, error) { return nil, nil }
 
 func (w *world) JobLog(_ context.Context, id ids.JobID) (record.JobLog, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.kept != nil {
+		return *w.kept, nil
+	}
 	return record.JobLog{}, none("log")
 }
 

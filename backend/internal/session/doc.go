@@ -9,5 +9,5 @@
 //
 // Files: gateway.go the endpoint; session.go one connection from hello to its
 // end; message.go what a node may say; hub.go which session is a node's current
-// one; report.go, result.go and send.go the translations.
+// one; tails.go the logs that somebody follows; report.go, result.go and send.go the translations.
 package session

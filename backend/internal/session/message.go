@@ -70,6 +70,8 @@ func (s *session) event(m wire.Message) (tell func(), err error) {
 		return s.result(m)
 	case wire.TypeGoodbye:
 		return told(m, s.goodbye)
+	case wire.TypeLog:
+		return nil, s.log(m)
 	case wire.TypeError:
 		return nil, s.peerError(m)
 	}
@@ -104,6 +106,15 @@ func (s *session) result(m wire.Message) (func(), error) {
 func (s *session) goodbye(b *wire.Goodbye) {
 	s.gateway.loop.Goodbye(s.node, s.epoch, string(b.Kind))
 	s.end(wire.CloseNormal, "goodbye")
+}
+
+// log is a piece of a log for who follows it; the loop hears nothing of it.
+func (s *session) log(m wire.Message) error {
+	b, err := wire.Decode[wire.Log](m)
+	if err != nil {
+		return err
+	}
+	return s.tails.take(&b)
 }
 
 // peerError is what the agent says of a message of ours.

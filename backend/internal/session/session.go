@@ -27,6 +27,8 @@ type session struct {
 	epoch   int64  // 0 until the loop gave one; written under hub.mu, in the loop
 	claimed bool   // a claim of authority was audited
 
+	tails tails
+
 	ending sync.Once
 	closer sync.WaitGroup
 }
@@ -54,6 +56,7 @@ func (s *session) over() {
 	if epoch := s.hub.leave(s); epoch != 0 {
 		s.gateway.loop.Closed(s.node, epoch)
 	}
+	s.tails.end()
 	s.end(wire.CloseNormal, "")
 	s.closer.Wait()
 }

@@ -221,6 +221,40 @@ export const helloShape: Shape<Hello> = fields<Hello>({
   spooled: int,
 });
 
+/** Log answers a LogRequest, which is answered once, and nothing else is sent. Offset is where Bytes begin: beyond the asked one when the node does not keep what stood between. No bytes: there was nothing new for a while, or End. */
+export interface Log {
+  job: string;
+  attempt: number;
+  stream: "output";
+  offset: number;
+  bytes: Uint8Array;
+  end: boolean; // the attempt does not run here any more
+}
+export const logShape: Shape<Log> = fields<Log>({
+  job: str,
+  attempt: int,
+  stream: str as Shape<"output">,
+  offset: int,
+  bytes: bin,
+  end: bool,
+});
+
+/** LogRequest asks for at most Max bytes of a running attempt's log, from Offset on. One request is open for an attempt: the latest one counts. */
+export interface LogRequest {
+  job: string;
+  attempt: number;
+  stream: "output";
+  offset: number;
+  max: number;
+}
+export const logRequestShape: Shape<LogRequest> = fields<LogRequest>({
+  job: str,
+  attempt: int,
+  stream: str as Shape<"output">,
+  offset: int,
+  max: int,
+});
+
 /** Input is a file that the agent fetches into the job's directory before start. Digest is "sha256:" and 64 hex digits, Size its length in bytes. */
 export interface Input {
   n: string;
@@ -436,6 +470,8 @@ export interface Bodies {
   heartbeat: Heartbeat;
   heartbeat_ack: HeartbeatAck;
   hello: Hello;
+  log: Log;
+  log_request: LogRequest;
   offer: Offer;
   progress: Progress;
   refused: Refused;
@@ -455,6 +491,8 @@ export const shapes: { [T in keyof Bodies]: Shape<Bodies[T]> } = {
   heartbeat: heartbeatShape,
   heartbeat_ack: heartbeatAckShape,
   hello: helloShape,
+  log: logShape,
+  log_request: logRequestShape,
   offer: offerShape,
   progress: progressShape,
   refused: refusedShape,
