@@ -64,9 +64,9 @@ func (a *API) answerPlaced(c *call, spec *fleet.PlacementSpec, placed *core.Plac
 		if found || err != nil {
 			return a.replayPlacement(c, &earlier, err)
 		}
-		return refusedInsert(*placed.Refused)
+		return refusedInsert(*placed.Refused, 0)
 	case placed.Refused != nil:
-		return refusedInsert(*placed.Refused)
+		return refusedInsert(*placed.Refused, 0)
 	}
 	doc, err := a.livePlacementDoc(c, &placed.View)
 	if err != nil {

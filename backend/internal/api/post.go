@@ -112,18 +112,24 @@ func (a *API) taken(c *call, insert *core.JobInsert, answer *core.Submitted) (do
 			return doc, true, err
 		}
 	}
-	return nil, false, refusedInsert(*answer.Refused)
+	return nil, false, refusedInsert(*answer.Refused, answer.RetryAfter)
 }
 
-// refusedInsert is why a new job was not taken.
-func refusedInsert(why core.RefusedWhy) error {
+// refusedInsert is why new work was not taken, and after how long there may be room.
+func refusedInsert(why core.RefusedWhy, after fleet.Time) error {
 	switch why {
 	case core.RefusedData:
 		return unprocessable("the database can't keep this job as it is")
 	case core.RefusedQueueFull:
-		return fleet.Errorf(fleet.CodeQueueFull, "too many jobs of this app wait for its pool: send it again when some have begun")
+		return &fleet.Error{
+			Code: fleet.CodeQueueFull, RetryAfter: after,
+			Detail: "too many jobs of this app, or of too many kinds, wait for its pool: send it again when some have begun",
+		}
 	case core.RefusedOpenJobs:
-		return fleet.Errorf(fleet.CodeRateLimited, "the app has as many open jobs as it may have: send it again when some have ended")
+		return &fleet.Error{
+			Code: fleet.CodeRateLimited, RetryAfter: after,
+			Detail: "the app has as many open jobs as it may have: send it again when some have ended",
+		}
 	}
 	return fleet.Errorf(fleet.CodeUnavailable, fmt.Sprintf("the job was not taken (refusal %d): send it again", why))
 }

@@ -162,9 +162,16 @@ func (a *API) answerError(err error, c echo.Context) {
 
 // retryAfter is in whole seconds, at least one.
 func retryAfter(err error) int {
-	var limited *limit.Error
-	if errors.As(err, &limited) {
-		return max(1, int(math.Ceil(float64(limited.RetryAfter)/float64(time.Second))))
+	var (
+		limited *limit.Error
+		known   *fleet.Error
+		after   time.Duration
+	)
+	switch {
+	case errors.As(err, &limited):
+		after = limited.RetryAfter
+	case errors.As(err, &known):
+		after = time.Duration(known.RetryAfter) * time.Millisecond
 	}
-	return 1
+	return max(1, int(math.Ceil(after.Seconds())))
 }

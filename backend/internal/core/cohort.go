@@ -5,6 +5,7 @@ import (
 
 	"rockpool/backend/internal/core/alarm"
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/schedule"
 )
 
 // quiet is how long an alarm of work that does not wait lasts without a refusal.
@@ -18,8 +19,9 @@ type cohort struct {
 	gauge *gauge      // of the first pool
 	alarm *alarm.Case // that it is exhausted; nil: none lasts
 
-	refused *refusal // for want of a candidate, the newest
-	at      int      // in Dispatch.cohorts, or -1
+	parked  fleet.Time // when all of it was seen last to wait for its app's quota; 0: never, or long ago
+	refused *refusal   // for want of a candidate, the newest
+	at      int        // in Dispatch.cohorts, or -1
 }
 
 // refusal is why work that does not wait was not placed.
@@ -168,17 +170,15 @@ func (r *route) could(j *job) bool {
 	return false
 }
 
-// allNoHope looks at all that waits, after nodes have changed. Of each cohort one
-// job is enough: its alarm names all.
+// allNoHope looks at what waits for nodes, after these have changed: at one job of
+// those that are alike, however many there are. Of each cohort one is enough: its
+// alarm names all.
 func (d *Dispatch) allNoHope(now fleet.Time, c *cohort, out *Effects) {
-	var before *job
-	for w := c.line.First(); w != nil && c.alarm == nil; w = w.Next() {
-		j := d.jobs[w.Job]
-		if before == nil || !j.wait.Alike(&before.wait) || keyOf(j.spec) != keyOf(before.spec) {
+	d.queue.Heads(c.pool, c.app, c.role, func(w *schedule.Waiter) {
+		if j := d.jobs[w.Job]; c.alarm == nil && j.cohort == c {
 			d.noHope(now, j, d.routeOf(j.spec), out)
 		}
-		before = j
-	}
+	})
 }
 
 // relieved ends the alarm of a cohort of which nothing waits (any more).
@@ -208,17 +208,13 @@ func (d *Dispatch) lookAtCohorts(now fleet.Time, out *Effects) {
 		g.before, g.waiting, g.late, g.lately = g.late, 0, 0, 0
 	}
 	for i := len(d.cohorts) - 1; i >= 0; i-- { // in place of one that goes out of sight comes the last
-		c, g := d.cohorts[i], d.cohorts[i].gauge
-		late, unseen := c.line.Pass(now, fleet.Time(g.limits.QueueWaitMs))
-		if unseen > 0 {
-			d.exhausted(now, c, unseen, out)
+		c := d.cohorts[i]
+		forNodes := c.line.Len() - d.queue.ParkedOf(c.pool, c.app, c.role)
+		if forNodes > 0 {
+			d.lookAtCohort(now, c, forNodes, out)
+		} else if c.line.Len() > 0 {
+			d.lookAtParked(now, c, out)
 		}
-		if d.look.hopes {
-			d.allNoHope(now, c, out)
-		}
-		g.waiting += c.line.Len()
-		g.late += c.line.Late()
-		g.lately += late
 		if c.line.Len() == 0 && now-c.alarm.LastSeen() >= quiet {
 			d.relieved(now, c, out)
 		}
@@ -228,6 +224,36 @@ func (d *Dispatch) lookAtCohorts(now fleet.Time, out *Effects) {
 		if g.late != g.before {
 			d.rev++
 		}
+	}
+}
+
+// lookAtCohort looks at a cohort of which so much waits for nodes.
+func (d *Dispatch) lookAtCohort(now fleet.Time, c *cohort, forNodes int64, out *Effects) {
+	g, limit := c.gauge, fleet.Time(c.gauge.limits.QueueWaitMs)
+	if d.look.hopes {
+		d.allNoHope(now, c, out)
+	}
+	g.waiting += forNodes
+	if c.parked > 0 && now-c.parked <= limit {
+		return
+	}
+	c.parked = 0
+	late, unseen := c.line.Pass(now, limit)
+	if unseen > 0 {
+		d.exhausted(now, c, unseen, out)
+	}
+	g.late += min(c.line.Late(), forNodes)
+	g.lately += late
+}
+
+// lookAtParked ends the alarm of a cohort that waits for nothing but its app's
+// quota: no node is missing. How long it waits for one is counted from here on.
+func (d *Dispatch) lookAtParked(now fleet.Time, c *cohort, out *Effects) {
+	c.parked = now
+	if c.alarm != nil {
+		d.endAlarm(now, c.alarm, out)
+		c.alarm = nil
+		c.line.Unsee()
 	}
 }
 

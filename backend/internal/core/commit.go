@@ -185,7 +185,7 @@ func (d *Dispatch) drop(j *job, out *Effects) {
 	d.release(j)
 	d.dequeue(j)
 	if !j.row.State.Terminal() {
-		d.useOf(j.spec.App).open--
+		d.closeJob(j)
 	}
 	j.stage, j.row.State = stageNone, fleet.JobCanceled
 	if d.inBatch(j, out) {

@@ -95,4 +95,6 @@ type Submitted struct {
 	ID      ids.JobID
 	Row     JobRow
 	Refused *RefusedWhy // nil: stored
+
+	RetryAfter fleet.Time // of a job past its app's bounds: after so long there may be room
 }

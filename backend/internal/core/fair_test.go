@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"testing"
 
 	"rockpool/backend/internal/core/fleet"
@@ -181,12 +182,147 @@ func TestSubmit_PastABoundWritesNothing(t *testing.T) {
 	if len(w.pending.Inserts) != inserts {
 		t.Fatal("it is written")
 	}
+	if after := w.d.RetryAfter(w.now, "a"); after != 10_000 {
+		t.Fatalf("nothing has ended, and it may come again after %d", after)
+	}
 	w.flood("b", 1, 3)
 	if why, refused := w.d.Submit(w.now, JobInsert{Spec: w.spec("b", 1)}, w.pending); !refused || why != RefusedOpenJobs {
 		t.Fatalf("the fourth of the other app is refused: %v, %v", refused, why)
 	}
 	w.finishOldest("n1")
-	if _, refused := w.d.Submit(w.now, JobInsert{Spec: w.spec("a", 1)}, w.pending); refused {
+	last := w.spec("a", 1)
+	w.jobs = append(w.jobs, last)
+	if _, refused := w.d.Submit(w.now, JobInsert{Spec: last}, w.pending); refused {
 		t.Fatal("refused although there is room again")
 	}
+	for range 30 { // one ends every five seconds
+		w.now += 4999
+		w.finishOldest("n1")
+		w.flood("a", 1, 1)
+		w.commit()
+	}
+	if after := w.d.RetryAfter(w.now, "a"); after < 4000 || after > 5000 {
+		t.Fatalf("it may come again after %d", after)
+	}
+	w.now += 300_000
+	if after := w.d.RetryAfter(w.now, "a"); after != mostRetry {
+		t.Fatalf("nothing ends any more, and it may come again after %d", after)
+	}
+}
+
+// Work that waits for its app's quota is short of no node: whatever it waits, and
+// however little is free, nobody is told. What waits for a node is timed from the
+// moment from which it does.
+func TestQuota_RaisesNoAlarm(t *testing.T) {
+	w := shared(t, map[string]fleet.Share{"a": {MaxSlots: 2}}, record("n1", "pool-1", 0, 2))
+	list := w.flood("a", 1, 5)
+	tooLarge := w.flood("a", 4, 1)[0]
+	w.after()
+	w.commit()
+	limit := fleet.Time(fleet.DefaultThresholds().QueueWaitMs)
+	spend := func(span fleet.Time) {
+		for end := w.now + span; w.now < end; {
+			w.readAll(w.agent("n1"))
+			w.heartbeat(w.agent("n1"))
+			w.pass(1000)
+			w.commit()
+		}
+	}
+	quiet := func(when string) {
+		t.Helper()
+		for _, kind := range []fleet.AlarmKind{fleet.AlarmPoolExhausted, fleet.AlarmQueueWait, fleet.AlarmFreeSlots} {
+			if a := w.lasting(kind); a.ID != 0 {
+				t.Fatalf("%s: %+v", when, a)
+			}
+		}
+	}
+	spend(2 * limit)
+	quiet("past its quota")
+	app := *w.d.apps["a"]
+	app.Share.MaxSlots = 0
+	w.d.Cancel(w.now, tooLarge, "u:1", 1, w.pending)
+	w.d.PutApp(w.now, app, w.pending)
+	w.after()
+	spend(limit - 2000)
+	w.wantNone(fleet.AlarmPoolExhausted)
+	w.wantNone(fleet.AlarmQueueWait)
+	spend(4000)
+	if a := w.lasting(fleet.AlarmPoolExhausted); a.WaitingNow != 3 {
+		t.Fatalf("of work that waits for nodes: %+v", w.d.Alarms())
+	}
+	app.Share.MaxSlots = 1
+	w.d.PutApp(w.now, app, w.pending)
+	w.finishOldest("n1")
+	w.after()
+	spend(10_000)
+	quiet("past its quota again")
+	if j := w.d.jobs[list[4]]; j.row.State != fleet.JobQueued {
+		t.Fatalf("the last is %v", j.row.State)
+	}
+}
+
+// What is put off is kept like what waits, and so it counts.
+func TestSubmit_PausesCountInTheQueue(t *testing.T) {
+	w := shared(t, nil, record("n1", "pool-1", 0, 1))
+	w.d.cfg.QueueLimit = 3
+	refused := func(app string, later fleet.Time) bool {
+		spec := w.spec(app, 1)
+		_, refused := w.d.Submit(w.now, JobInsert{Spec: spec, NotBefore: later}, w.pending)
+		if !refused {
+			w.jobs = append(w.jobs, spec)
+		}
+		return refused
+	}
+	due := w.now + 5000
+	for range 3 {
+		if refused("a", due) {
+			t.Fatal("one of three is refused")
+		}
+	}
+	if !refused("a", due) {
+		t.Fatal("a fourth is put off")
+	}
+	if refused("b", due) {
+		t.Fatal("another app's is refused")
+	}
+	if refused("a", 0) {
+		t.Fatal("refused although a node is free")
+	}
+	w.after()
+	w.commit()
+	w.pass(5000)
+	if w.d.useOf("a").paused != 0 || !refused("a", 0) {
+		t.Fatal("when they wait, there is room for more")
+	}
+}
+
+// Each kind of work that waits costs a decision a look: an app has so many and no
+// more, and its other work goes on.
+func TestSubmit_KindsAreBounded(t *testing.T) {
+	w := shared(t, nil)
+	w.d.cfg.QueueLimit = 10 * maxKinds
+	submit := func(app, runner string) bool {
+		spec := w.spec(app, 1)
+		spec.Runner = runner
+		_, refused := w.d.Submit(w.now, JobInsert{Spec: spec}, w.pending)
+		if !refused {
+			w.jobs = append(w.jobs, spec)
+		}
+		return !refused
+	}
+	for i := range maxKinds {
+		if !submit("a", fmt.Sprint("nowhere-", i)) {
+			t.Fatalf("kind %d is refused", i)
+		}
+	}
+	if submit("a", "nowhere") || !submit("a", "nowhere-0") || !submit("b", "nowhere") {
+		t.Fatal("another kind is taken, or more of the same or another app's is not")
+	}
+	for _, spec := range w.jobs[:2] { // of the first kind another one waits
+		w.d.Cancel(w.now, spec.ID, "u:1", 1, w.pending)
+	}
+	if !submit("a", "nowhere") || submit("a", "elsewhere") {
+		t.Fatal("for one kind less there is not one more")
+	}
+	w.after()
 }

@@ -203,7 +203,8 @@ func (d *Dispatch) finish(now fleet.Time, j *job, state fleet.JobState, cause fl
 		j.row.Outcome = fleet.AttemptEnded
 	}
 	d.waits(now, j, waitsNot)
-	d.useOf(j.spec.App).open--
+	d.closeJob(j)
+	d.useOf(j.spec.App).eased(now)
 	j.stage = stageNone
 	d.release(j)
 	d.dequeue(j)

@@ -116,7 +116,7 @@ func (d *Dispatch) restore(now fleet.Time, o *OpenJob, old *job) {
 	j.row = o.Row
 	j.written = stored{state: o.Row.State, attempt: o.Row.Attempt}
 	d.jobs[o.Spec.ID] = j
-	d.useOf(j.spec.App).open++
+	d.openJob(j)
 	d.recallFailures(o, j)
 	if j.row.State == fleet.JobQueued {
 		d.restoreQueued(now, o, j, old)

@@ -159,7 +159,9 @@ func (d *Dispatch) placeOrQueue(now fleet.Time, j *job, out *Effects) {
 	d.bank(now, j)
 	d.limitWait(now, j)
 	d.write(j, out)
-	d.noHope(now, j, r, out)
+	if !over {
+		d.noHope(now, j, r, out)
+	}
 }
 
 // wait puts the job into the queue.

@@ -27,6 +27,7 @@ func (d *Dispatch) unpark(now fleet.Time) {
 	for _, app := range d.eased {
 		for _, pool := range d.queue.Unpark(now, app) {
 			d.wakePool(pool)
+			d.look.hopes = true // of what waits for nodes again
 		}
 	}
 	clear(d.eased)
@@ -41,6 +42,16 @@ func (d *Dispatch) overQuota(spec *fleet.JobSpec) bool {
 	}
 	u := d.uses[spec.App]
 	return u != nil && u.slots+spec.Demands.Slots > most || spec.Demands.Slots > most
+}
+
+// queuedFor counts what of the app waits for the pool first, and what pauses,
+// wherever it will wait: what is put off must be kept too.
+func (d *Dispatch) queuedFor(pool, app string) int64 {
+	queued := d.queue.FirstOf(pool, app)
+	if u := d.uses[app]; u != nil {
+		queued += u.paused
+	}
+	return queued
 }
 
 // weightOf is the app's against others that wait for the same pool.
@@ -63,7 +74,7 @@ func (d *Dispatch) refuses(now fleet.Time, ins *JobInsert) (why RefusedWhy, refu
 		return 0, false
 	}
 	r := d.routeOf(spec)
-	if len(r.tries) == 0 || d.queue.FirstOf(r.tries[0], spec.App) < d.cfg.QueueLimit {
+	if len(r.tries) == 0 || d.queuedFor(r.tries[0], spec.App) < d.cfg.QueueLimit && !d.uses[spec.App].tooManifold(spec) {
 		return 0, false
 	}
 	return RefusedQueueFull, ins.NotBefore > now || d.overQuota(spec) || !d.placeable(now, spec, r)

@@ -20,7 +20,7 @@ func (d *Dispatch) Submit(now fleet.Time, ins JobInsert, out *Effects) (why Refu
 	d.jobs[id] = j
 	ins.At = now
 	d.insert(j, ins, out)
-	d.useOf(j.spec.App).open++
+	d.openJob(j)
 	if ins.NotBefore > now {
 		d.pause(now, j, fleet.CauseNotBefore, ins.NotBefore, out)
 	} else {

@@ -55,7 +55,10 @@ func (w *world) checkAlarmOf(j *job, f fleet.Fingerprint) {
 	if p := w.d.pools[f.Pool]; p != nil {
 		limit = p.Thresholds.QueueWaitMs
 	}
-	tooLong := w.now-j.waits.Since > fleet.Time(limit)+lookPause && !w.d.look.hopes
+	if j.wait.Parked() {
+		return // for its app's quota
+	}
+	tooLong := w.now-max(j.waits.Since, j.cohort.parked) > fleet.Time(limit)+lookPause && !w.d.look.hopes
 	noHope := !w.d.look.hopes && !w.couldEver(j.spec)
 	if c := w.d.alarms.Find(f); (tooLong || noHope) && c == nil {
 		w.fail("%s has waited since %d (too long: %v, no hope: %v) without an alarm", j.spec.ID, j.waits.Since, tooLong, noHope)

@@ -40,7 +40,7 @@ func (p *placing) place(d *core.Dispatch, now fleet.Time, out *core.Effects) {
 	p.placed = d.Place(now, p.ask, out)
 	switch {
 	case p.placed.Over != "":
-		p.answer(core.Placed{}, overShare(p.ask.Spec.App, p.placed.Over))
+		p.answer(core.Placed{}, overShare(p.ask.Spec.App, p.placed.Over, d.RetryAfter(now, p.ask.Spec.App)))
 	case p.placed.Exhausted != nil: // its alarm is committed by then
 		p.loop.afterJobCommit(func(err error) { p.answer(p.placed, err) })
 	default:
@@ -108,8 +108,11 @@ func unplaced(id ids.JobID, out *core.Effects, o *outcome) *fleet.Decision {
 
 var errUnsettled = fleet.Errorf(fleet.CodeUnavailable, "nodes came and went while this was placed; ask again")
 
-func overShare(app, what string) *fleet.Error {
-	return fleet.Errorf(fleet.CodeRateLimited, fmt.Sprintf("%s has all the %s that it may have; release some, or ask an administrator for more", app, what))
+func overShare(app, what string, after fleet.Time) *fleet.Error {
+	return &fleet.Error{
+		Code: fleet.CodeRateLimited, RetryAfter: after,
+		Detail: fmt.Sprintf("%s has all the %s that it may have; release some, or ask an administrator for more", app, what),
+	}
 }
 
 // TryPlace shows where a placement would go now, and every reason of every node.

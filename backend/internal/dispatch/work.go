@@ -20,6 +20,7 @@ func (l *Loop) Submit(ctx context.Context, jobs []core.JobInsert) ([]core.Submit
 			s.answers[i].ID = jobs[i].Spec.ID
 			if why, refused := d.Submit(now, jobs[i], out); refused {
 				s.answers[i].Refused, s.settled[i] = &why, true
+				s.answers[i].RetryAfter = d.RetryAfter(now, jobs[i].Spec.App)
 			} else {
 				s.open++
 			}

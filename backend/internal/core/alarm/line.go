@@ -102,6 +102,15 @@ func (l *Line) Pass(now, limit fleet.Time) (late, unseen int64) {
 	return late, unseen
 }
 
+// Unsee forgets who was counted and who has waited too long: the alarm has ended
+// while they wait on, and another would count them anew.
+func (l *Line) Unsee() {
+	l.Rewind()
+	for w := l.first; w != nil; w = w.next {
+		w.Seen = false
+	}
+}
+
 // Rewind forgets who has waited too long: the limit is another one.
 func (l *Line) Rewind() {
 	for w := l.first; w != nil && w.late; w = w.next {

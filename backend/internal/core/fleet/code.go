@@ -57,6 +57,8 @@ type Error struct {
 	Code   Code
 	Detail string
 	Cause  error // for the log only; never shown outside
+
+	RetryAfter Time // when it may be otherwise; 0: soon, or nothing is known
 }
 
 func (e *Error) Error() string {

@@ -27,18 +27,33 @@ type strand struct {
 	at   int // in line.heap, or -1
 	heap []entry
 	live int
+	lead int64 // of live, work whose first pool this is
 
 	parked   bool
 	parkedAt fleet.Time
 	parkedIn fleet.Time // how long it was, before
 }
 
+// entry has what orders it beside the work: a heap compares without a look at the
+// work itself, which lies anywhere in memory.
 type entry struct {
-	w     *Waiter
-	token uint32
+	w        *Waiter
+	seq      uint64
+	priority int32
+	token    uint32
 }
 
+func (w *Waiter) entry() entry { return entry{w, w.Seq, w.Priority, w.token} }
+
 func (e entry) stale() bool { return e.token != e.w.token }
+
+// before is the order in which work of one app is served in a pool.
+func (e *entry) before(other *entry) bool {
+	if e.priority != other.priority {
+		return e.priority > other.priority
+	}
+	return e.seq < other.seq
+}
 
 // insert puts a strand into the heap, unless it is there or parked.
 func (l *line) insert(s *strand) {
@@ -131,7 +146,7 @@ func (s *strand) push(e entry) {
 	s.heap = append(s.heap, e)
 	for i := len(s.heap) - 1; i > 0; {
 		parent := (i - 1) / 2
-		if !s.heap[i].w.before(s.heap[parent].w) {
+		if !s.heap[i].before(&s.heap[parent]) {
 			return
 		}
 		s.heap[i], s.heap[parent] = s.heap[parent], s.heap[i]
@@ -155,10 +170,10 @@ func (s *strand) sink(i int) {
 		if child >= len(s.heap) {
 			return
 		}
-		if right := child + 1; right < len(s.heap) && s.heap[right].w.before(s.heap[child].w) {
+		if right := child + 1; right < len(s.heap) && s.heap[right].before(&s.heap[child]) {
 			child = right
 		}
-		if !s.heap[child].w.before(s.heap[i].w) {
+		if !s.heap[child].before(&s.heap[i]) {
 			return
 		}
 		s.heap[i], s.heap[child] = s.heap[child], s.heap[i]

@@ -129,3 +129,37 @@ func (q *Queue) unlist(s *strand) {
 		delete(q.parked, app)
 	}
 }
+
+// Parked reports that the work waits for its app's quota.
+func (w *Waiter) Parked() bool { return len(w.places) > 0 && w.places[0].strand.parked }
+
+// ParkedOf counts, of the app's work of the role that waits for the pool before any
+// other, what waits for the app's quota.
+func (q *Queue) ParkedOf(pool, app, role string) (parked int64) {
+	for _, s := range q.strandsOf(pool, app) {
+		if s.parked && s.line.shape.request.Role == role {
+			parked += s.lead
+		}
+	}
+	return parked
+}
+
+// Heads calls visit with the next of each kind of the app's work of the role that
+// waits for a node of the pool. What is alike stands behind one head.
+func (q *Queue) Heads(pool, app, role string, visit func(*Waiter)) {
+	for _, s := range q.strandsOf(pool, app) {
+		if s.parked || s.line.shape.request.Role != role {
+			continue
+		}
+		if w := s.head(); w != nil {
+			visit(w)
+		}
+	}
+}
+
+func (q *Queue) strandsOf(pool, app string) []*strand {
+	if p := q.pools[pool]; p != nil && p.byApp[app] != nil {
+		return p.byApp[app].strands
+	}
+	return nil
+}

@@ -36,14 +36,6 @@ func (w *Waiter) Waiting() bool { return w.shape != nil }
 // Alike reports that both ask for the same.
 func (w *Waiter) Alike(other *Waiter) bool { return w.shape == other.shape }
 
-// before is the order in which work of one app is served in a pool.
-func (w *Waiter) before(other *Waiter) bool {
-	if w.Priority != other.Priority {
-		return w.Priority > other.Priority
-	}
-	return w.Seq < other.Seq
-}
-
 // in gives the strand in which the work waits for the pool, or nil.
 func (w *Waiter) in(p *poolQueue) *strand {
 	for i := range w.places {
@@ -60,7 +52,7 @@ func (w *Waiter) in(p *poolQueue) *strand {
 // app's: by priority, then by arrival.
 type Queue struct {
 	pools  map[string]*poolQueue
-	shapes map[shapeKey]*shape
+	shapes map[Kind]*shape
 	all    []*Waiter
 	parked map[string][]*strand // by app
 	round  uint64
@@ -78,7 +70,7 @@ type poolQueue struct {
 
 // NewQueue makes an empty one.
 func NewQueue() *Queue {
-	return &Queue{pools: map[string]*poolQueue{}, shapes: map[shapeKey]*shape{}, parked: map[string][]*strand{}}
+	return &Queue{pools: map[string]*poolQueue{}, shapes: map[Kind]*shape{}, parked: map[string][]*strand{}}
 }
 
 // Len is the number of pieces of work that wait.
@@ -130,10 +122,11 @@ func (q *Queue) Add(now fleet.Time, w *Waiter, pools []string, since fleet.Time)
 		s := q.strandOf(p, w, since)
 		if i == 0 {
 			p.first++
+			s.lead++
 			s.flow.first++
 		}
 		s.live++
-		s.push(entry{w, w.token})
+		s.push(w.entry())
 		w.places = append(w.places, place{strand: s, era: s.line.newest(), parked: s.parkedUntil(now)})
 	}
 }
@@ -148,6 +141,7 @@ func (q *Queue) Remove(w *Waiter) {
 		s := w.places[i].strand
 		if i == 0 {
 			s.line.pool.first--
+			s.lead--
 			s.flow.first--
 		}
 		if s.live--; s.live == 0 {

@@ -48,7 +48,8 @@ func TestQueue_ServesByPriorityThenArrival(t *testing.T) {
 				}
 			}
 			slices.SortFunc(want, func(a, b *Waiter) int {
-				if a.before(b) {
+				x, y := a.entry(), b.entry()
+				if x.before(&y) {
 					return -1
 				}
 				return 1

@@ -48,7 +48,9 @@ func (s *strand) first(other *strand) bool {
 	if s.flow != other.flow {
 		return s.flow.before(other.flow)
 	}
-	return s.head().before(other.head())
+	s.head() // what is on top is not stale
+	other.head()
+	return s.heap[0].before(&other.heap[0])
 }
 
 // Pass passes over all work of w's shape: nobody of the pool can take it.

@@ -12,20 +12,27 @@ import (
 type shape struct {
 	request Request
 	waiting int
-	key     shapeKey
+	key     Kind
 }
 
-type shapeKey struct {
+// Kind is equal for requests that ask for the same.
+type Kind struct {
 	role, runner, backend, region string
 	slots                         int64
 	more                          string // demands beyond slots
 }
 
-func (q *Queue) shapeOf(r *Request) *shape {
-	key := shapeKey{role: r.Role, runner: r.Runner, backend: r.Backend, region: r.Region, slots: r.Demand.Slots}
+// KindOf gives the request's.
+func KindOf(r *Request) Kind {
+	k := Kind{role: r.Role, runner: r.Runner, backend: r.Backend, region: r.Region, slots: r.Demand.Slots}
 	if !r.Demand.Plain() {
-		key.more = spell(r.Demand)
+		k.more = spell(r.Demand)
 	}
+	return k
+}
+
+func (q *Queue) shapeOf(r *Request) *shape {
+	key := KindOf(r)
 	s := q.shapes[key]
 	if s == nil {
 		s = &shape{request: *r, key: key}
