@@ -48,8 +48,7 @@ func TestQueue_ServesByPriorityThenArrival(t *testing.T) {
 				}
 			}
 			slices.SortFunc(want, func(a, b *Waiter) int {
-				x, y := a.entry(), b.entry()
-				if x.before(&y) {
+				if a.before(b) {
 					return -1
 				}
 				return 1
@@ -95,4 +94,9 @@ func TestRound_PassesOverAllOfOneShape(t *testing.T) {
 		t.Fatalf("a passed round gives %+v", got)
 	}
 	round.End()
+}
+
+func (w *Waiter) before(other *Waiter) bool {
+	a, b := w.entry(), other.entry()
+	return a.before(&b)
 }

@@ -50,8 +50,9 @@ func (f *flow) live() (n int64) {
 
 // before counts the strand's work that is served before w.
 func (s *strand) before(w *Waiter) (n int64) {
-	for _, e := range s.heap {
-		if !e.stale() && e.w.before(w) {
+	own := w.entry()
+	for i := range s.heap {
+		if e := &s.heap[i]; e.before(&own) && !e.stale() {
 			n++
 		}
 	}
