@@ -227,3 +227,31 @@ func TestDecide_OwnersFirstAndLastNode(t *testing.T) {
 	w.commit() // what it ran goes to default as well
 	ask("shared", true)
 }
+
+// Ten thousand decisions, of apps with and without a pool of their own, as nodes
+// fill up: none is for a node in a canary pool or in unassigned.
+func TestDecide_NothingGoesToCanaryOrUnassigned(t *testing.T) {
+	nodes := []fleet.NodeRecord{
+		record("canary", "other", 0, 9), record("mine", "pool-1", 1, 2), record("parked", fleet.PoolUnassigned, 1, 9), record("shared", fleet.PoolDefault, 0, 2),
+	}
+	w := script(t, nodes...)
+	decided := map[string]int{}
+	for n := range 10_000 {
+		spec := w.spec([]string{"a0", "a1", "a2"}[n%3], 1)
+		spec.WhenExhausted = fleet.WhenExhaustedFail
+		out := &Effects{}
+		w.d.Submit(w.now, JobInsert{Spec: spec}, out)
+		row := out.Inserts[len(out.Inserts)-1].Row
+		decided[row.Node]++
+		if row.Node != "" && n%4 == 0 { // else it stays until the next that is placed has no room
+			w.d.Cancel(w.now, spec.ID, "u:1", 0, out)
+		}
+		if n%100 == 99 { // all nodes are empty anew
+			w = script(t, nodes...)
+			w.specs = n
+		}
+	}
+	if decided["canary"] != 0 || decided["parked"] != 0 || decided["mine"] == 0 || decided["shared"] == 0 || decided[""] == 0 {
+		t.Fatalf("decisions by node: %v", decided)
+	}
+}
