@@ -137,6 +137,19 @@ test("jobs that were chosen are canceled, and no other", async ({ page, problems
   expect(problems).toEqual([]);
 });
 
+test("the log of a running job comes by itself, and stays when it ends", async ({ page, problems }) => {
+  const job = await submit(280);
+  await page.goto(`${fleet.url}/jobs/${job.id}`);
+  const live = page.getByRole("region", { name: "Log, live" });
+  await expect(live).toContainText("bold</b> turned", { timeout: 30_000 });
+  expect((await fleet.call<Job>("GET", `/v1/jobs/${job.id}`)).state).toBe("running");
+  await axeClean(page, "a log that is written");
+  await fleet.call("POST", `/v1/jobs/${job.id}/cancel`, { grace: "0s" });
+  await expect(page.getByRole("region", { name: "Log, text" })).toContainText("bold</b> turned");
+  await expect(live).toHaveCount(0);
+  expect(problems).toEqual([]);
+});
+
 test("an app gets another share", async ({ page, problems }) => {
   await page.goto(`${fleet.url}/apps?app=cam`);
   await expect(sheet(page)).toContainText("100, of the work that waits for the same pool");

@@ -1,4 +1,4 @@
-import { request } from "./client";
+import { request, stream } from "./client";
 import type {
   Attempt,
   Decision,
@@ -52,6 +52,8 @@ export const cancelJob = (id: string) => request<Job>("POST", `/v1/jobs/${at(id)
 export const getAttempts = (id: string) => request<List<Attempt>>("GET", `/v1/jobs/${at(id)}/attempts`);
 export const getDecision = (id: string) => request<Decision>("GET", `/v1/jobs/${at(id)}/decision`);
 export const getExplanation = (id: string) => request<Explanation>("GET", `/v1/jobs/${at(id)}/explain`);
+/** The log while it is written, until its attempt's end. */
+export const followLog = (id: string, signal: AbortSignal) => stream(`/v1/jobs/${at(id)}/log?follow=true`, signal);
 export const getLog = (id: string) => request<JobLog>("GET", `/v1/jobs/${at(id)}/log`);
 
 /** One page of all jobs, the newest first. */

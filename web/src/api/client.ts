@@ -24,6 +24,30 @@ export interface Options {
 
 /** Makes one request and gives its document; throws a Refusal. */
 export async function request<T>(method: string, path: string, options: Options = {}): Promise<T> {
+  const response = await send(method, path, options);
+  if (response.status === 204) return undefined as T;
+  return (await response.json()) as T;
+}
+
+/** Gives an answer's text as it comes; throws a Refusal, and an error when it is cut. */
+export async function* stream(path: string, signal: AbortSignal): AsyncGenerator<string> {
+  const { body } = await send("GET", path, { signal });
+  if (!body) return;
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      const text = decoder.decode(value, { stream: !done });
+      if (text) yield text;
+      if (done) return;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined); // it may have ended
+  }
+}
+
+async function send(method: string, path: string, options: Options): Promise<Response> {
   const headers: Record<string, string> = {};
   if (options.body !== undefined) headers["Content-Type"] = "application/json";
   if (options.ifMatch !== undefined) headers["If-Match"] = `"${options.ifMatch}"`;
@@ -42,8 +66,7 @@ export async function request<T>(method: string, path: string, options: Options 
     throw new Refusal(0, "unreachable", "The server does not answer.", "");
   }
   if (!response.ok) throw await refusal(response);
-  if (response.status === 204) return undefined as T;
-  return (await response.json()) as T;
+  return response;
 }
 
 async function refusal(response: Response): Promise<Refusal> {

@@ -12,6 +12,7 @@ import { Icon } from "../ui/Icon";
 import { Empty, Facts, Failed, Gray, Panel } from "../ui/Panel";
 import type { JobRow } from "../wire/messages";
 import styles from "./job.module.css";
+import { LiveLog } from "./LiveLog";
 import { waitText } from "./waits";
 
 /** What came of a job: its result, its files and the two ends of its log. */
@@ -68,7 +69,7 @@ function values(output: unknown, open: boolean): [string, ReactNode][] {
 
 const plain = (value: unknown) => <code>{plainText(typeof value === "string" ? value : JSON.stringify(value))}</code>;
 
-/** Head and tail came with the result; what lies between was not kept. */
+/** While the attempt runs, what it writes; then head and tail, which came with the result; what lies between was not kept. */
 export function Log({ row }: { row: JobRow }) {
   const ended = !isOpen(row);
   const log = useQuery({ queryKey: ["log", row.id, row.attempt, row.state], queryFn: () => getLog(row.id), enabled: ended });
@@ -77,8 +78,10 @@ export function Log({ row }: { row: JobRow }) {
   const whole = l && l.head === "" && l.tail === "";
   return (
     <Panel title="Log" note={l ? `attempt ${l.attempt}, ${bytes(l.bytes)}` : undefined} flush>
-      {!ended ? (
-        <Empty title="It comes with the result">The node sends head and tail of the log when the attempt has ended.</Empty>
+      {row.state === "running" || row.state === "canceling" ? (
+        <LiveLog key={row.attempt} id={row.id} />
+      ) : !ended ? (
+        <Empty title="No log yet">It is shown here as soon as the tool runs.</Empty>
       ) : none || whole ? (
         <Empty title="No log">{row.attempt === 0 ? "It never ran." : "The tool wrote nothing."}</Empty>
       ) : log.error ? (
