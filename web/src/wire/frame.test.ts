@@ -40,7 +40,19 @@ function bodyOf(bytes: Uint8Array): unknown {
  * Rules on values of the agents' messages that only the server keeps: a console
  * never gets one of these. A whole float is an integer to a browser.
  */
-const valuesOfAgents = new Set(["integer_is_negative", "unknown_word", "field_missing", "slots_negative", "integer_is_a_float"]);
+const valuesOfAgents = new Set([
+  "integer_is_negative",
+  "unknown_word",
+  "field_missing",
+  "slots_negative",
+  "integer_is_a_float",
+  "log_request_of_0",
+  "log_request_over_32_kib",
+  "log_request_offset_negative",
+  "log_stream_unknown",
+  "log_over_32_kib",
+  "log_without_stream",
+]);
 
 describe("golden frames", () => {
   const names = readdirSync(new URL("golden/", folder)).filter((f) => f.endsWith(".hex"));
