@@ -87,13 +87,23 @@ func poolExplanation(pool string, nodes []core.NodeReasons, named bool) rest.Poo
 		}
 		if len(node.Reasons) == 1 {
 			alone.add(node.Reasons[0], name)
-			if node.Reasons[0] == fleet.NoSlots && (doc.Roomiest == nil || node.FreeSlots > doc.Roomiest.FreeSlots) {
-				doc.Roomiest = &rest.Roomiest{Node: name, FreeSlots: node.FreeSlots}
+			if node.Reasons[0] == fleet.NoSlots {
+				doc.Roomiest = roomier(doc.Roomiest, name, node.FreeSlots)
+			}
+			if node.Reasons[0] == fleet.NoSlots && node.Suffices {
+				doc.Nearest = roomier(doc.Nearest, name, node.FreeSlots)
 			}
 		}
 	}
 	doc.Reasons, doc.Alone = reasons.list(), alone.list()
 	return doc
+}
+
+func roomier(than *rest.Roomiest, node string, free int64) *rest.Roomiest {
+	if than != nil && than.FreeSlots >= free {
+		return than
+	}
+	return &rest.Roomiest{Node: node, FreeSlots: free}
 }
 
 // tally counts nodes by reason, with the names of those that have one.

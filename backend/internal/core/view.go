@@ -73,6 +73,7 @@ func (d *Dispatch) nodeReasons(r *route, request *schedule.Request, avoid []sche
 			if n.rec.Pool == pool {
 				list = append(list, NodeReasons{
 					Node: n.rec.ID, Pool: pool, Reasons: n.slot.Reasons(request, avoid), FreeSlots: n.slot.FreeSlots(),
+					Suffices: n.slot.CouldTake(request),
 				})
 			}
 		}

@@ -140,6 +140,7 @@ type NodeReasons struct {
 	Pool      string
 	Reasons   []fleet.Reason
 	FreeSlots int64
+	Suffices  bool // it gets work, and empty it could take this
 }
 
 // Explanation is an open job with all reasons of every node of its pools now.

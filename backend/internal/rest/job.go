@@ -212,6 +212,7 @@ type PoolExplanation struct {
 	// the job.
 	Alone    []NodeExplanation `json:"alone"`
 	Roomiest *Roomiest         `json:"roomiest,omitempty"`
+	Nearest  *Roomiest         `json:"nearest,omitempty"` // of those large enough for the job
 }
 
 // Roomiest is the node that lacks nothing but slots and has the most of them free.

@@ -689,6 +689,7 @@ export interface PoolExplanation {
   reasons: NodeExplanation[];
   alone: NodeExplanation[];
   roomiest?: Roomiest;
+  nearest?: Roomiest; // of those large enough for the job
 }
 
 /** Roomiest is the node that lacks nothing but slots and has the most of them free. */

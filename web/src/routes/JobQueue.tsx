@@ -151,7 +151,7 @@ function eventsOf(row: JobRow, attempts: Attempt[], alarms: Live<AlarmRow>[], e:
   for (const a of alarms) {
     if (a.app !== row.app) continue;
     const raised = Math.round((a.received - a.age_ms) / 1000) * 1000;
-    if (raised >= row.created_at - 1000 && raised <= now) list.push({ at: raised, words: `alarm ${a.kind} raised` });
+    if (raised >= row.created_at - 1000 && raised <= now) list.push({ at: Math.max(raised, row.created_at), words: `alarm ${a.kind} raised` });
   }
   if (row.not_before > now) list.push({ at: row.not_before, words: "it may run from then on" });
   if (e) list.push({ at: Date.parse(e.at), words: `checked again: ${row.reason ? causeIn(row.reason) : "it waits"}` });

@@ -20,6 +20,7 @@ describe("helps", () => {
     const e = of([
       pool({
         roomiest: { node: "ams-edge-03", freeSlots: 4 },
+        nearest: { node: "ams-edge-03", freeSlots: 4 },
         alone: [
           { reason: "draining", nodes: 9, nodeIds: ["ams-edge-01", "ams-edge-02"] },
           { reason: "slots", nodes: 3 },
@@ -36,10 +37,12 @@ describe("helps", () => {
   it("says nothing that nothing supports", () => {
     expect(titles(of([pool({ alone: [{ reason: "backend", nodes: 2 }] })]))).toEqual([]);
     expect(titles(of([pool({ pool: "default" })]), { sharedFree: 100 })).toEqual([]);
-    expect(titles(of([pool({ roomiest: { freeSlots: 0 } })]))).toEqual(["6 more free slots on one node of pool-7"]);
+    const small = { roomiest: { node: "b", freeSlots: 3 } }; // never large enough: no slots freed there help
+    expect(titles(of([pool(small)]))).toEqual(["Ask for 3 slots or fewer"]);
+    expect(titles(of([pool({ nearest: { freeSlots: 0 } })]))).toEqual(["6 more free slots on one node of pool-7"]);
   });
   it("says which node is kept for it, once", () => {
     const queue = { pool: "pool-7", position: 1, of: 1, aheadAlike: 0, aheadOther: 0, otherApps: 0, otherWork: 0, weight: 1, weights: 1, reserved: "a" };
-    expect(titles(of([pool({ roomiest: { node: "a", freeSlots: 0 } })], { queue }))).toEqual(["Room on a"]);
+    expect(titles(of([pool({ nearest: { node: "a", freeSlots: 0 } })], { queue }))).toEqual(["Room on a"]);
   });
 });

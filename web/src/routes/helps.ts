@@ -26,7 +26,7 @@ export function helps(e: Explanation, ask: { app: string; slots: number; sharedF
   if (kept)
     list.push({ kind: "reserved", itself: true, title: `Room on ${kept}`, words: "It is reserved for this job: what is freed there goes to it.", node: kept });
   for (const p of e.pools) {
-    const room = p.roomiest;
+    const room = p.nearest;
     if (!room || (kept && room.node === kept)) continue;
     const more = ask.slots - room.freeSlots;
     if (more > 0) {
