@@ -20,6 +20,7 @@ type RawNode struct {
 
 	mu    sync.Mutex
 	held  map[wire.AttemptRef]wire.Phase // what heartbeats list
+	begun map[wire.AttemptRef]bool       // what Take has had the start of
 	inbox []wire.Message
 	seen  map[wire.Type]int
 	news  chan struct{} // closed and replaced at each message
@@ -42,7 +43,7 @@ type RawSession struct{ *backendtest.ScriptedSession }
 
 // NewRawNode makes a node with a secret of its own; it does not connect.
 func NewRawNode(s *Server, o RawOptions) *RawNode {
-	n := &RawNode{answer: o.Answer, held: map[wire.AttemptRef]wire.Phase{}, seen: map[wire.Type]int{}, news: make(chan struct{})}
+	n := &RawNode{answer: o.Answer, held: map[wire.AttemptRef]wire.Phase{}, begun: map[wire.AttemptRef]bool{}, seen: map[wire.Type]int{}, news: make(chan struct{})}
 	n.ScriptedNode = backendtest.NewScriptedNode(backendtest.ScriptedNodeOptions{
 		Server: s.URL, Name: o.Name, License: o.License, Slots: o.Slots, Runners: o.Runners, Say: o.Say,
 		Hear: n.hear, Holding: n.holding,

@@ -56,10 +56,17 @@ func (n *RawNode) Take(t testing.TB) wire.Offer {
 	offer := Hear[wire.Offer](t, n)
 	n.hold(refOf(offer.Job, offer.Attempt), wire.PhaseAccepted)
 	n.Send(t, wire.Accept{Job: offer.Job, Attempt: offer.Attempt})
-	start := Hear[wire.Start](t, n)
-	if start.Job != offer.Job || start.Attempt != offer.Attempt {
-		t.Fatalf("start %+v for offer %s/%d", start, offer.Job, offer.Attempt)
+	for {
+		start := Hear[wire.Start](t, n)
+		if start.Job == offer.Job && start.Attempt == offer.Attempt {
+			break
+		}
+		// A heartbeat that crossed an earlier start gets that start once more.
+		if !n.began(refOf(start.Job, start.Attempt)) {
+			t.Fatalf("start %+v for offer %s/%d", start, offer.Job, offer.Attempt)
+		}
 	}
+	n.begin(refOf(offer.Job, offer.Attempt))
 	n.hold(refOf(offer.Job, offer.Attempt), wire.PhaseRunning)
 	return offer
 }
@@ -92,6 +99,18 @@ func (n *RawNode) hold(ref wire.AttemptRef, phase wire.Phase) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.held[ref] = phase
+}
+
+func (n *RawNode) begin(ref wire.AttemptRef) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.begun[ref] = true
+}
+
+func (n *RawNode) began(ref wire.AttemptRef) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.begun[ref]
 }
 
 func (n *RawNode) drop(ref wire.AttemptRef) {
