@@ -1,5 +1,5 @@
 import { request } from "./client";
-import type { App, CancelSelected, Job, List, Placement, ShareRequest } from "./documents";
+import type { App, CancelSelected, Job, Placement, ShareRequest } from "./documents";
 
 /** The calls that change work: jobs by many or by a person's word, placements, and what an app may have. */
 
@@ -15,9 +15,6 @@ export const cancelJobs = (ids: string[], dryRun: boolean) =>
 
 export const getPlacement = (id: string) => request<Placement>("GET", `/v1/placements/${at(id)}`);
 export const releasePlacement = (id: string) => request<Placement | undefined>("DELETE", `/v1/placements/${at(id)}`);
-/** Those that have ended too, the newest first. */
-export const listPlacements = (pageToken: string) =>
-  request<List<Placement>>("GET", `/v1/placements?${new URLSearchParams({ pageSize: "100", ...(pageToken && { pageToken }) })}`);
 
 export const getApp = (id: string) => request<App>("GET", `/v1/apps/${at(id)}`);
 /** Gives an app another weight and other bounds, as it was at that version. */
