@@ -229,8 +229,8 @@ func causeOf(res *fleet.Result) fleet.Cause {
 // Recalled judges a result of a job, or of an attempt, that is no longer in
 // memory by what the database has.
 func (d *Dispatch) Recalled(now fleet.Time, r Recall, row RecalledRow, out *Effects) {
-	n := d.speaker(now, r.Node, r.Epoch, out)
-	if n == nil {
+	n := d.nodes[r.Node] // the database's answer is no word of the node: it renews no lease
+	if n == nil || !n.speaks(r.Epoch) {
 		return
 	}
 	a := Attempt{Job: r.Job, Attempt: r.Attempt}

@@ -93,7 +93,7 @@ func (d *Dispatch) enqueue(now fleet.Time, j *job, r *route, since fleet.Time) {
 		d.recount(c)
 		d.follow(c)
 	}
-	d.queue.Add(now, &j.wait, r.tries, j.waits.Since)
+	d.queue.Add(now, &j.wait, r.tries, j.waits.Since, d.owes(j.spec))
 }
 
 // dequeue ends the job's waiting, if it waits, and its pause.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/schedule"
 )
 
 // useSlots counts the slots that an app has reserved, by jobs and placements. What
@@ -78,4 +79,13 @@ func (d *Dispatch) refuses(now fleet.Time, ins *JobInsert) (why RefusedWhy, refu
 		return 0, false
 	}
 	return RefusedQueueFull, ins.NotBefore > now || d.overQuota(spec) || !d.placeable(now, spec, r)
+}
+
+// owes is what the app owes when it begins to wait with this work: a piece of it,
+// if it has slots already.
+func (d *Dispatch) owes(spec *fleet.JobSpec) uint64 {
+	if u := d.uses[spec.App]; u == nil || u.slots == 0 {
+		return 0
+	}
+	return schedule.Cost(spec.Demands.Slots, d.weightOf(spec))
 }

@@ -27,7 +27,7 @@ func newBacklog() *backlog {
 func (b *backlog) add(app string, slots int64, priority int32) *Waiter {
 	b.seq++
 	w := &Waiter{App: app, Priority: priority, Seq: b.seq, Request: Request{Role: "r", Demand: &fleet.Vector{Slots: slots}}}
-	b.q.Add(1, w, []string{"p"}, 1)
+	b.q.Add(1, w, []string{"p"}, 1, 0)
 	return w
 }
 
@@ -211,7 +211,7 @@ func (b *backlog) decision() func() {
 		b.q.Remove(first)
 		b.seq++
 		first.Seq = b.seq
-		b.q.Add(1, first, pools, 1)
+		b.q.Add(1, first, pools, 1, 0)
 	}
 }
 
@@ -229,7 +229,7 @@ func fill(b *backlog, many int) {
 		w := &jobs[i]
 		w.App, w.Seq, w.Priority = apps[i%len(apps)], uint64(i), int32(i%3)
 		w.Request = Request{Role: "r", Demand: demands[i/len(apps)%8]}
-		b.q.Add(1, w, []string{"p"}, 1)
+		b.q.Add(1, w, []string{"p"}, 1, 0)
 	}
 	b.seq = uint64(many)
 }

@@ -10,10 +10,11 @@ import "rockpool/backend/internal/core/fleet"
 // runs ahead of another by more than its app's last piece.
 //
 // Only what others waited for is paid: work that finds a node when nothing that
-// waits could use it is not.
+// waits could use it is not. But an app that begins to wait while it has work on
+// nodes begins one piece behind: who has nothing yet is served before it.
 //
-// Nobody saves up. An app that begins to wait begins at the time of its line, the
-// tag of the newest work served from there; and a line from which nothing was
+// Nobody saves up. An app begins at the time of its line, the tag of the newest
+// work served from there; and a line from which nothing was
 // served for long (its nodes were away, or too full for work so large) comes up to
 // the time of its pool. What was stuck for an hour goes on with the others, not
 // before them for an hour.
@@ -103,6 +104,10 @@ func (q *Queue) Served(now fleet.Time, w *Waiter, pool string, weight int32) {
 	begin := max(s.flow.tag, l.time)
 	l.time, l.since = begin, now
 	p.time = max(p.time, begin)
-	slots := uint64(max(1, w.Request.Demand.Slots))
-	q.retag(s.flow, begin+slots*slotCost/uint64(max(1, weight)))
+	q.retag(s.flow, begin+Cost(w.Request.Demand.Slots, weight))
+}
+
+// Cost is what a piece of work with so many slots costs an app of that weight.
+func Cost(slots int64, weight int32) uint64 {
+	return uint64(max(1, slots)) * slotCost / uint64(max(1, weight))
 }

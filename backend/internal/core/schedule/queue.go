@@ -101,8 +101,9 @@ func (q *Queue) FirstOf(pool, app string) int64 {
 
 // Add puts w behind its like in its pools, in the order in which they are tried.
 // It has waited since; when it waits already, it is led elsewhere. Without a pool
-// it waits in none and can be found by All alone.
-func (q *Queue) Add(now fleet.Time, w *Waiter, pools []string, since fleet.Time) {
+// it waits in none and can be found by All alone. An app that begins to wait with
+// it owes that much already.
+func (q *Queue) Add(now fleet.Time, w *Waiter, pools []string, since fleet.Time, owes uint64) {
 	if w.Waiting() {
 		w.past = w.pastUntil(now)
 	} else {
@@ -119,7 +120,7 @@ func (q *Queue) Add(now fleet.Time, w *Waiter, pools []string, since fleet.Time)
 			p = &poolQueue{id: id, flows: flows{byApp: map[string]*flow{}}}
 			q.pools[id] = p
 		}
-		s := q.strandOf(p, w, since)
+		s := q.strandOf(p, w, since, owes)
 		if i == 0 {
 			p.first++
 			s.lead++
@@ -163,7 +164,7 @@ func (q *Queue) Remove(w *Waiter) {
 }
 
 // strandOf finds or makes the strand for w in the pool.
-func (q *Queue) strandOf(p *poolQueue, w *Waiter, since fleet.Time) *strand {
+func (q *Queue) strandOf(p *poolQueue, w *Waiter, since fleet.Time, owes uint64) *strand {
 	f := p.flowOf(w.App)
 	for _, s := range f.strands {
 		if s.line.shape == w.shape {
@@ -171,8 +172,8 @@ func (q *Queue) strandOf(p *poolQueue, w *Waiter, since fleet.Time) *strand {
 		}
 	}
 	l := p.lineOf(w.shape, since)
-	if len(f.strands) == 0 && f.tag < l.time {
-		q.retag(f, l.time)
+	if len(f.strands) == 0 && f.tag < l.time+owes {
+		q.retag(f, l.time+owes)
 	}
 	s := &strand{flow: f, line: l, at: -1}
 	f.strands = append(f.strands, s)

@@ -31,7 +31,7 @@ func TestQueue_ServesByPriorityThenArrival(t *testing.T) {
 			}
 			from := rapid.IntRange(0, 2).Draw(t, "pool")
 			in[w] = pools[from:]
-			q.Add(0, w, in[w], 0)
+			q.Add(0, w, in[w], 0, 0)
 		}
 		if q.Len() != len(in) {
 			t.Fatalf("%d wait, want %d", q.Len(), len(in))
@@ -79,10 +79,10 @@ func TestRound_PassesOverAllOfOneShape(t *testing.T) {
 	q := NewQueue()
 	demand := func(slots int64) Request { return Request{Role: "r", Demand: &fleet.Vector{Slots: slots}} }
 	for i := range 100 {
-		q.Add(0, &Waiter{Priority: 9, Seq: uint64(i), Request: demand(8)}, []string{"p"}, 0)
+		q.Add(0, &Waiter{Priority: 9, Seq: uint64(i), Request: demand(8)}, []string{"p"}, 0, 0)
 	}
 	small := &Waiter{Priority: 1, Seq: 1000, Request: demand(1)}
-	q.Add(0, small, []string{"p"}, 0)
+	q.Add(0, small, []string{"p"}, 0, 0)
 	round := q.Round("p")
 	big := round.Next(nil)
 	round.Pass(big)

@@ -19,7 +19,7 @@ func TestQueue_StandingIsTheOrderOfTheApp(t *testing.T) {
 			w := &Waiter{Job: ids.JobID{byte(i)}, App: rapid.SampledFrom(apps).Draw(t, "app"), Priority: int32(rapid.IntRange(0, 2).Draw(t, "priority")), Seq: uint64(i)}
 			w.Request = Request{Role: "r", Demand: &fleet.Vector{Slots: int64(rapid.IntRange(1, 2).Draw(t, "slots"))}}
 			all = append(all, w)
-			q.Add(0, w, []string{"p"}, 0)
+			q.Add(0, w, []string{"p"}, 0, 0)
 			if rapid.IntRange(0, 3).Draw(t, "remove") == 0 {
 				q.Remove(rapid.SampledFrom(all).Draw(t, "which"))
 			}
