@@ -88,7 +88,7 @@ func (h *history) bindingsOf(app string, at time.Time) [][]fleet.Binding {
 
 // moved is what entries about nodes and bindings say.
 type moved struct {
-	Owner int64
+	Owner                  int64
 	Pool                   string
 	Role                   string
 	Pools                  []string
