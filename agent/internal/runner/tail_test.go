@@ -2,7 +2,6 @@ package runner
 
 import (
 	"bytes"
-	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -60,7 +59,7 @@ func TestLog_OfARunningAttempt(t *testing.T) {
 	var part []byte
 	for runs := true; runs && at < 1<<20; at += int64(len(part)) {
 		if at, part, runs = r.Log(ref, at, 8<<10); !runs || len(part) > 8<<10 || len(bytes.Trim(part, "x")) != 0 {
-			t.Fatal(fmt.Sprintf("from %d: %d bytes, runs %v", at, len(part), runs))
+			t.Fatalf("from %d: %d bytes, runs %v", at, len(part), runs)
 		}
 	}
 	r.Stop(ref, 0)
