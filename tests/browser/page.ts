@@ -32,10 +32,13 @@ export const test = base.extend<{ problems: string[] }>({
   },
 });
 
+/** A sheet that takes another's place is no dialog to axe for a moment: it looks until the page stands. */
 export async function axeClean(page: Page, what: string): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  const told = violations.map((v) => `${what}: ${v.id}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary ?? ""}`).join(" | ")}`);
-  expect(told).toEqual([]);
+  await expect(async () => {
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    const told = violations.map((v) => `${what}: ${v.id}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary ?? ""}`).join(" | ")}`);
+    expect(told).toEqual([]);
+  }).toPass({ timeout: 30_000 });
 }
 
 /** A page's entry in the sidebar or the bottom bar, whichever is there. */
