@@ -12,8 +12,8 @@ import (
 	"rockpool/backend/internal/store/storetest"
 )
 
-// estate is a house with a placement in the owner's pool and one of two nodes that
-// fell back to default, both rightly.
+// estate is a house with a placement in the owner's pool and one of two nodes, of
+// somebody without nodes, that fell back to default: both rightly.
 type estate struct {
 	*house
 	shared [2]storetest.Node // in default
@@ -29,17 +29,20 @@ func newEstate(t *testing.T) *estate {
 	}
 	out := &core.Effects{}
 	e.placed["owner"] = h.place(out, "a")
-	h.node, e.shared[0] = e.shared[0], h.node // place takes the house's node first
+	guest := storetest.InsertUser(t, h.db)
+	own, app := h.node, h.app
+	h.node, h.app = e.shared[0], storetest.InsertApp(t, h.db, guest.ID) // what place takes
 	e.placed["fallback"] = h.place(out, "b", e.shared[1])
-	h.node, e.shared[0] = e.shared[0], h.node
+	h.node, h.app = own, app
+	from := fleet.OwnerPool(guest.ID)
 	row := &out.Placements[1].Row
 	row.Fallback = true
 	row.Decision = &fleet.Decision{
 		Outcome: fleet.OutcomePlaced, At: now(), Rule: fleet.RuleOwnerPool, Node: row.Nodes[0].Node, Fallback: true, FallbackOK: true,
-		Pools: []fleet.Tally{{Pool: h.node.Pool, Nodes: 1}, {Pool: fleet.PoolDefault, Nodes: 2, Candidates: 2}},
+		Pools: []fleet.Tally{{Pool: from}, {Pool: fleet.PoolDefault, Nodes: 2, Candidates: 2}},
 	}
 	out.Fallbacks = append(out.Fallbacks, core.FallbackRecord{
-		Job: e.placed["fallback"].ID, App: h.app.ID, Role: "worker", From: []string{h.node.Pool}, Node: row.Nodes[0].Node, At: now(),
+		Job: e.placed["fallback"].ID, App: e.placed["fallback"].App, Role: "worker", From: []string{from}, Node: row.Nodes[0].Node, At: now(),
 	})
 	h.commit(out)
 	h.urls.Exec(t, "UPDATE placements SET created_at = created_at + interval '10 s'") // the nodes' moves are out of the tolerance
@@ -110,7 +113,8 @@ func TestUsage_OfPlacements(t *testing.T) {
 		e.urls.Exec(t, "UPDATE placements SET state = 'expired', created_at = $2, ended_at = $3 WHERE id = $1",
 			e.placed[placement].ID.String(), day.Add(from), day.Add(to))
 	}
-	set("owner", -time.Hour, time.Hour) // over midnight
+	e.urls.Exec(t, "UPDATE placements SET app_id = $1, owner_id = $2", e.app.ID, e.user.ID) // as if of one app
+	set("owner", -time.Hour, time.Hour)                                                     // over midnight
 	set("fallback", -2*time.Hour, -time.Hour)
 	rows, err := e.db.Usage(ctx, day.Add(-24*time.Hour), day.Add(24*time.Hour), record.UsageFilter{Scope: record.Scope{Owner: &e.user.ID}})
 	e.must(err)

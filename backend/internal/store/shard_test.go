@@ -67,8 +67,10 @@ func TestShardOutlivesItsConnection(t *testing.T) {
 	for range 3 {
 		h.urls.Exec(t, "UPDATE shards SET expires_at = now() + interval '1 hour'")
 		h.cutShard()
-		h.waitFor("a renewal over a new connection", func(conn *pgx.Conn) bool {
-			return count(h, conn, "SELECT count(*) FROM shards WHERE expires_at < now() + interval '1 minute'") == 1
+		h.waitFor("a renewal over a new connection, with the lock", func(conn *pgx.Conn) bool {
+			return count(h, conn, "SELECT count(*) FROM shards WHERE expires_at < now() + interval '1 minute'") == 1 &&
+				count(h, conn, "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.locktype = 'advisory'"+
+					" AND l.granted AND a.application_name = 'rockpool shard' AND a.datname = current_database()") == 1
 		})
 	}
 	select {
