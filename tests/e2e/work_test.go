@@ -55,10 +55,11 @@ func TestWork_AnAppIsNotBehindAnothersTenThousand(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := u.node("1", rig.RawOptions{})
+	u.batch(u.app, 1)
+	runs := n.Take(t)
 	for range 10 {
 		u.batch(u.app, 1000)
 	}
-	runs := n.Take(t)
 	late := u.batch(small, 1)[0]
 	n.Report(t, rig.Succeed(runs))
 	if next := n.Take(t); next.Job != late.ID {
