@@ -28,7 +28,7 @@ type target struct {
 
 func newTarget(t *testing.T) *target {
 	t.Helper()
-	u := newTenant(t, server(t))
+	u := newTenant(t, rig.NewServer(t, settings...)) // of its own: its memory is looked at
 	x := &target{tenant: u, node: u.node("target", rig.RawOptions{})}
 	x.node.Cut()
 	x.live = u.node("live", rig.RawOptions{Answer: rig.Diligent})
@@ -76,7 +76,7 @@ func (x *target) throwFrame(name string, frame []byte) {
 // unharmed checks that the server lives, works, and did not grow.
 func (x *target) unharmed() {
 	x.t.Helper()
-	const most = 96 << 20 // the race detector's memory and that of tests beside this one
+	const most = 96 << 20 // with the race detector's own
 	if grown := residentSet(x.t, x.s.PID()) - x.rss; grown > most {
 		x.t.Errorf("the server grew by %d MiB", grown>>20)
 	}
