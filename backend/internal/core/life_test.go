@@ -360,3 +360,20 @@ func race(t *testing.T, r *rand.Rand) fleet.JobState {
 	}
 	return row.State
 }
+
+// A pause after an attempt is stored as a wall time: with the clock set back an hour
+// before the fleet is loaded anew, it must not last an hour longer.
+func TestPause_AClockSetBackLengthensNone(t *testing.T) {
+	w := script(t, record("n1", "pool-1", 1, 1))
+	spec := w.spec("a1", 1)
+	spec.RetryBackoffMs = 20_000
+	w.run(spec, w.agents[0])
+	w.failOnce(w.agents[0])
+	w.commit()
+	w.wantRow(spec.ID, fleet.JobQueued, fleet.CauseBackoff, 1, 1, "n1")
+	w.store.jobs[spec.ID].row.NotBefore += 3_600_000
+	w.reborn(0)
+	if v, _ := w.d.LiveJob(w.now, spec.ID); v.NotBefore == 0 || v.NotBefore > w.now+20_000 {
+		t.Fatalf("at %d it pauses until %d", w.now, v.NotBefore)
+	}
+}

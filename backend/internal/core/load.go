@@ -169,6 +169,9 @@ func (d *Dispatch) restoreQueued(now fleet.Time, o *OpenJob, j, old *job) {
 	if paused(j.row.Cause) {
 		if j.row.Cause != fleet.CauseHeld { // it may have ended before this process began
 			j.row.NotBefore = max(1, j.row.NotBefore)
+			if j.row.Cause == fleet.CauseBackoff { // stored as a wall time, and that clock may have been set back
+				j.row.NotBefore = min(j.row.NotBefore, now+j.backoff())
+			}
 		}
 		d.rest(now, j)
 		return
