@@ -201,7 +201,7 @@ func (w *World) revoke(nodes []*node) {
 		rec.Left = true
 		rec.Version++
 		w.tell(func(now Time) {
-			n.told.rec.Left = true
+			n.told.rec.Left, n.told.since = true, w.now
 			w.told.count(n)
 			w.srv.core.RevokeNode(now, n.id, "scenario", w.srv.pending)
 		})
