@@ -172,5 +172,8 @@ func isDigest(s string) bool {
 	if !ok || len(digits) != 64 {
 		return false
 	}
-	return strings.Trim(digits, "0123456789abcdef") == ""
+	return isHex(digits)
 }
+
+// isHex says whether s has nothing but lower-case hex digits.
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }

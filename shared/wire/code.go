@@ -78,4 +78,5 @@ const (
 	CodeLicenseLimit   = "license_limit"
 	CodeLicenseRefused = "license_refused"
 	CodeUnavailable    = "unavailable"
+	CodeDuplicate      = "duplicate_identity"
 )

@@ -79,7 +79,7 @@ func TestFrame_UnknownTypeIsAMessage(t *testing.T) {
 	if err != nil || got[0].Type != "future" || got[0].Type.Known() || got[0].ID != "1" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	if !TypeHello.Known() || len(Types()) != 26 {
+	if !TypeHello.Known() || len(Types()) != 29 {
 		t.Errorf("%d types are known", len(Types()))
 	}
 }

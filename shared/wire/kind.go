@@ -22,6 +22,9 @@ func (ResultAck) Type() Type    { return TypeResultAck }    // see Hello.Type
 func (Cancel) Type() Type       { return TypeCancel }       // see Hello.Type
 func (LogRequest) Type() Type   { return TypeLogRequest }   // see Hello.Type
 func (Log) Type() Type          { return TypeLog }          // see Hello.Type
+func (Inventory) Type() Type    { return TypeInventory }    // see Hello.Type
+func (Rotate) Type() Type       { return TypeRotate }       // see Hello.Type
+func (Rotated) Type() Type      { return TypeRotated }      // see Hello.Type
 func (Goodbye) Type() Type      { return TypeGoodbye }      // see Hello.Type
 func (Error) Type() Type        { return TypeError }        // see Hello.Type
 
@@ -34,7 +37,7 @@ type kind struct {
 // kinds holds every message of this build, made once from the structs' tags.
 var kinds = makeKinds(
 	Hello{}, Welcome{}, Refused{}, Heartbeat{}, HeartbeatAck{}, Offer{}, Accept{}, Decline{},
-	Start{}, Void{}, Progress{}, Result{}, ResultAck{}, Cancel{}, LogRequest{}, Log{}, Goodbye{}, Error{},
+	Start{}, Void{}, Progress{}, Result{}, ResultAck{}, Cancel{}, LogRequest{}, Log{}, Inventory{}, Rotate{}, Rotated{}, Goodbye{}, Error{},
 	Subscribe{}, More{}, Unsubscribe{}, Ping{}, Pong{}, WelcomeConsole{}, Snapshot{}, Delta{},
 )
 

@@ -25,6 +25,9 @@ const (
 	MaxRefs    = 1024 // attempts to void or to cancel in one message
 	MaxHolds   = 16
 	MaxFiles   = 64 // inputs, outputs and parameters
+
+	MaxInventory = 64  // each list of an inventory, but for the next
+	MaxCached    = 256 // artifacts that an inventory lists
 )
 
 // DefaultLimits hold for a session whose hello is through.

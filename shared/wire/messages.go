@@ -40,6 +40,9 @@ const (
 	TypeCancel       Type = "cancel"
 	TypeLogRequest   Type = "log_request"
 	TypeLog          Type = "log"
+	TypeInventory    Type = "inventory"
+	TypeRotate       Type = "rotate"
+	TypeRotated      Type = "rotated"
 	TypeGoodbye      Type = "goodbye"
 	TypeError        Type = "error"
 )
@@ -92,6 +95,7 @@ type RunningWork struct {
 
 // Hello opens a session, within 10 s of the upgrade. It has no pool: the
 // control plane decides that. NodeID is a wish, heard at a first registration only.
+// Chain is what the newest welcome gave: a copied state directory shows by it.
 type Hello struct {
 	NodeID       string        `msgpack:"node_id,omitempty"`
 	ProtoMin     int64         `msgpack:"proto_min"`
@@ -102,6 +106,7 @@ type Hello struct {
 	MachineID    string        `msgpack:"machine_id"`
 	BootID       string        `msgpack:"boot_id"`
 	LastEpoch    int64         `msgpack:"last_epoch"`
+	Chain        string        `msgpack:"chain,omitempty"`
 	Role         string        `msgpack:"role"`
 	Region       string        `msgpack:"region,omitempty"`
 	Endpoints    []Pair        `msgpack:"endpoints,omitempty"`
@@ -135,11 +140,13 @@ type Hold struct {
 	Reason string `msgpack:"reason,omitempty"`
 }
 
-// Welcome answers hello. Pool is for the node's information only.
+// Welcome answers hello. Pool is for the node's information only. Chain is what the
+// node says in its next hello; it stores it before it sends a heartbeat.
 type Welcome struct {
 	Proto  int64        `msgpack:"proto"`
 	NodeID string       `msgpack:"node_id"`
 	Epoch  int64        `msgpack:"epoch"`
+	Chain  string       `msgpack:"chain,omitempty"`
 	Limits Limits       `msgpack:"limits"`
 	Times  Times        `msgpack:"times"`
 	Pool   string       `msgpack:"pool"`

@@ -20,6 +20,7 @@ func (m *Hello) Validate() error {
 	c.optionalToken("machine_id", m.MachineID, MaxID)
 	c.token("boot_id", m.BootID, MaxID)
 	c.count("last_epoch", m.LastEpoch)
+	c.chain(m.Chain)
 	c.name("role", m.Role)
 	c.optionalName("region", m.Region)
 	c.endpoints(m.Endpoints)

@@ -11,6 +11,7 @@ func (m *Welcome) Validate() error {
 	c.within("proto", m.Proto, 1, maxProto)
 	c.name("node_id", m.NodeID)
 	c.within("epoch", m.Epoch, 1, MaxInteger)
+	c.chain(m.Chain)
 	c.within("limits.frame", m.Limits.Frame, 1<<10, 16<<20)
 	c.within("limits.string", m.Limits.String, 1<<10, 16<<20)
 	c.within("limits.list", m.Limits.List, 16, 1<<20)

@@ -30,6 +30,9 @@ func logOf(stream, bytes string) string {
 	return body("log", "\x85\xa3job\xd9\x24"+job1+"\xa7attempt\x01\xa6stream"+short(stream)+"\xa6offset\x00\xa5bytes"+bytes)
 }
 
+// inventory makes an inventory with one more entry in raw bytes.
+func inventory(entry string) string { return body("inventory", "\x82\xa3rev\x01"+entry) }
+
 func badFrames() []badFrame {
 	text := func(n int) string { return strings.Repeat("x", n) }
 	return []badFrame{
@@ -92,6 +95,14 @@ func badFrames() []badFrame {
 		{"log_stream_unknown", "body", "an enumeration has its words only", logRequest("stdin", "\x00", "\x01")},
 		{"log_over_32_kib", "body", "a log message carries at most 32 KiB", logOf("output", "\xc5\x80\x01"+text(0x8001))},
 		{"log_without_stream", "body", "a log names its stream", logOf("", "\xc4\x00")},
+		{"chain_of_65", "body", "a chain is at most 64 hex digits", body("hello", "\x84\xa9proto_min\x01\xa9proto_max\x01\xa7boot_id\xa1b\xa5chain\xd9\x41"+strings.Repeat("a", 65))},
+		{"chain_is_no_hex", "body", "a chain is hex digits", body("hello", "\x84\xa9proto_min\x01\xa9proto_max\x01\xa7boot_id\xa1b\xa5chain\xa2\x78y")},
+		{"rotation_unnamed", "body", "a rotation has an id", body("rotate", "\x81\xa2id\xa0")},
+		{"inventory_free_over_total", "body", "no disk has more free than it has", inventory("\xadartifact_disk\x82\xa5total\x01\xa4free\x02")},
+		{"inventory_twice", "body", "an accelerator stands in an inventory once", inventory("\xacaccelerators\x92" + strings.Repeat("\x82\xa1n\xa1a\xa4kind\xa3gpu", 2))},
+		{"inventory_of_65_links", "body", "an inventory's lists are bounded", inventory("\xa5links\xdc\x00\x41" + strings.Repeat("\x82\xa4peer\xa1a\xa4kind\xa1k", 65))},
+		{"inventory_of_257_cached", "body", "an inventory's lists are bounded", inventory("\xa6cached\xdc\x01\x01" + strings.Repeat("\x80", 257))},
+		{"inventory_command_is_a_path", "body", "a command is a name", inventory("\xa8commands\x91\xa7/bin/sh")},
 		{"field_missing", "body", "a start names its job", body("start", "\x81\xa7attempt\x01")},
 		{"slots_negative", "body", "nothing in a capacity is negative", body("hello", "\x84\xa9proto_min\x01\xa9proto_max\x01\xa7boot_id\xa1b\xa8capacity\x81\xa5slots\xff")},
 	}

@@ -51,6 +51,10 @@ func agentGoldens() []golden {
 			ProtoMin: 1, ProtoMax: 1, AgentVersion: "1.2.3", OS: "linux", Arch: "arm64", BootID: "b0070001",
 			Role: "origin", Backend: "cpu", Capacity: wire.Capacity{Slots: 1}, Runners: []string{},
 		}),
+		one("hello_chain", wire.Hello{
+			ProtoMin: 1, ProtoMax: 1, AgentVersion: "1.2.3", OS: "linux", Arch: "arm64", BootID: "b0070002", LastEpoch: 41,
+			Chain: strings.Repeat("c4a1", 16), Role: "origin", Backend: "cpu", Capacity: wire.Capacity{Slots: 1}, Runners: []string{},
+		}),
 		one("heartbeat", wire.Heartbeat{
 			Reason:  "spool is full",
 			Running: []wire.RunningWork{{Job: job1, Attempt: 1, Phase: wire.PhaseStopping, Percent: 99}}, Spooled: 300,
@@ -69,6 +73,17 @@ func agentGoldens() []golden {
 		one("result_least", wire.Result{Job: job1, Attempt: 1, Status: wire.ResultSucceeded}),
 		one("log", wire.Log{Job: job1, Attempt: 1, Stream: wire.LogOutput, Offset: 70_000, Bytes: []byte("\x1b[1mframe 7\xff\n")}),
 		one("log_end", wire.Log{Job: job1, Attempt: 1, Stream: wire.LogOutput, Offset: 70_012, End: true}),
+		one("inventory", wire.Inventory{
+			Rev: 7, Platform: "Debian GNU/Linux 12, Linux 6.1.0", Archs: []string{"amd64", "amd64-v3"},
+			Accelerators: []wire.Accelerator{{Name: "nvidia0", Kind: "gpu", Model: "NVIDIA L4"}},
+			Memory:       []wire.MemoryDomain{{Name: "ram", Kind: "ram", Total: 16384}, {Name: "nvidia0", Kind: "vram", Total: 23034}},
+			Links:        []wire.NodeLink{{Peer: "edge-2", Kind: "lan", Bandwidth: 10_000}},
+			ArtifactDisk: wire.DiskSpace{Total: 476_940, Free: 201_344},
+			Cached:       []wire.CachedArtifact{{Digest: digest, Size: 1 << 33}},
+			Commands:     []string{"ffmpeg", "vmaf"}, Stale: true,
+		}),
+		one("inventory_least", wire.Inventory{Rev: 1, Platform: "Windows", Archs: []string{"amd64"}}),
+		one("rotated", wire.Rotated{ID: "rot-0199c0de"}),
 		one("goodbye", wire.Goodbye{Kind: wire.GoodbyeLeft}),
 		one("error", wire.Error{Code: wire.CodeBadMessage, Detail: "result: status", Fatal: true, RetryAfterMs: 1000}),
 	}
@@ -82,6 +97,11 @@ func serverGoldens() []golden {
 			Times: wire.Times{Heartbeat: 10000, Suspect: 25000, Lost: 90000, RedialWindow: 5000},
 			Pool:  "pool-7", Holds: holds, Void: []wire.AttemptRef{{Job: job2, Attempt: 1}},
 		}),
+		one("welcome_chain", wire.Welcome{
+			Proto: 1, NodeID: "edge-1", Epoch: 43, Chain: strings.Repeat("c4a2", 16), Limits: wire.DefaultLimits(),
+			Times: wire.Times{Heartbeat: 10000, Suspect: 25000, Lost: 90000, RedialWindow: 5000}, Pool: "pool-7",
+		}),
+		one("rotate", wire.Rotate{ID: "rot-0199c0de"}),
 		one("refused", wire.Refused{Code: wire.CodeNodeIDTaken, Detail: "edge-1 has an owner", RetryAfterMs: 60000, Fatal: true}),
 		one("heartbeat_ack", wire.HeartbeatAck{
 			OK: true, LeaseMs: 90000, Holds: holds,

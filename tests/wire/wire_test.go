@@ -36,6 +36,9 @@ var decoders = map[wire.Type]func(wire.Message) (wire.Body, error){
 	wire.TypeLogRequest:   as[wire.LogRequest],
 	wire.TypeLog:          as[wire.Log],
 	wire.TypeCancel:       as[wire.Cancel],
+	wire.TypeInventory:    as[wire.Inventory],
+	wire.TypeRotate:       as[wire.Rotate],
+	wire.TypeRotated:      as[wire.Rotated],
 	wire.TypeGoodbye:      as[wire.Goodbye],
 	wire.TypeError:        as[wire.Error],
 

@@ -179,7 +179,7 @@ export const capacityShape: Shape<Capacity> = fields<Capacity>({
   memory: list(amountShape),
 });
 
-/** Hello opens a session, within 10 s of the upgrade. It has no pool: the control plane decides that. NodeID is a wish, heard at a first registration only. */
+/** Hello opens a session, within 10 s of the upgrade. It has no pool: the control plane decides that. NodeID is a wish, heard at a first registration only. Chain is what the newest welcome gave: a copied state directory shows by it. */
 export interface Hello {
   node_id: string;
   proto_min: number;
@@ -190,6 +190,7 @@ export interface Hello {
   machine_id: string;
   boot_id: string;
   last_epoch: number;
+  chain: string;
   role: string;
   region: string;
   endpoints: Pair[];
@@ -210,6 +211,7 @@ export const helloShape: Shape<Hello> = fields<Hello>({
   machine_id: str,
   boot_id: str,
   last_epoch: int,
+  chain: str,
   role: str,
   region: str,
   endpoints: list(pairShape),
@@ -219,6 +221,88 @@ export const helloShape: Shape<Hello> = fields<Hello>({
   labels: list(pairShape),
   running: list(runningWorkShape),
   spooled: int,
+});
+
+/** Accelerator is one device that work can use beside the processor. Kind is a word such as gpu, video or npu, Model a text for people. */
+export interface Accelerator {
+  n: string;
+  kind: string;
+  model: string;
+}
+export const acceleratorShape: Shape<Accelerator> = fields<Accelerator>({
+  n: str,
+  kind: str,
+  model: str,
+});
+
+/** MemoryDomain is memory that is shared by what stands in it: ram, or the memory of one accelerator. */
+export interface MemoryDomain {
+  n: string;
+  kind: string;
+  total: number; // MiB
+}
+export const memoryDomainShape: Shape<MemoryDomain> = fields<MemoryDomain>({
+  n: str,
+  kind: str,
+  total: int,
+});
+
+/** NodeLink is a way from this node to another one. */
+export interface NodeLink {
+  peer: string; // node id
+  kind: string;
+  bandwidth: number; // Mbit/s
+}
+export const nodeLinkShape: Shape<NodeLink> = fields<NodeLink>({
+  peer: str,
+  kind: str,
+  bandwidth: int,
+});
+
+/** DiskSpace of the directory that keeps artifacts, in MiB. */
+export interface DiskSpace {
+  total: number;
+  free: number;
+}
+export const diskSpaceShape: Shape<DiskSpace> = fields<DiskSpace>({
+  total: int,
+  free: int,
+});
+
+/** CachedArtifact is a file that the node keeps; Size in bytes. */
+export interface CachedArtifact {
+  digest: string;
+  size: number;
+}
+export const cachedArtifactShape: Shape<CachedArtifact> = fields<CachedArtifact>({
+  digest: str,
+  size: int,
+});
+
+/** Inventory is what a node has, beside what hello claims: after welcome, and when it changed. Rev rises with each change within a boot. It is for people and for planning, and admits nothing. Stale: a part could not be collected and says what it said before. */
+export interface Inventory {
+  rev: number;
+  platform: string;
+  archs: string[];
+  accelerators: Accelerator[];
+  memory: MemoryDomain[];
+  links: NodeLink[];
+  artifact_disk: DiskSpace;
+  cached: CachedArtifact[];
+  commands: string[];
+  stale: boolean;
+}
+export const inventoryShape: Shape<Inventory> = fields<Inventory>({
+  rev: int,
+  platform: str,
+  archs: list(str),
+  accelerators: list(acceleratorShape),
+  memory: list(memoryDomainShape),
+  links: list(nodeLinkShape),
+  artifact_disk: diskSpaceShape,
+  cached: list(cachedArtifactShape),
+  commands: list(str),
+  stale: bool,
 });
 
 /** Log answers a LogRequest, which is answered once, and nothing else is sent. Offset is where Bytes begin: beyond the asked one when the node does not keep what stood between. No bytes: there was nothing new for a while, or End. */
@@ -393,6 +477,22 @@ export const resultAckShape: Shape<ResultAck> = fields<ResultAck>({
   verdict: str as Shape<"stored" | "duplicate" | "fenced" | "canceled">,
 });
 
+/** Rotate asks a node for a secret of its own making in place of the one it has; repeated after each welcome until it is done. ID names the rotation. */
+export interface Rotate {
+  id: string;
+}
+export const rotateShape: Shape<Rotate> = fields<Rotate>({
+  id: str,
+});
+
+/** Rotated says that the new secret is stored on both sides. The session ends, and the next one opens with the new secret. */
+export interface Rotated {
+  id: string;
+}
+export const rotatedShape: Shape<Rotated> = fields<Rotated>({
+  id: str,
+});
+
 /** Start lets an accepted attempt begin. A second one for the same attempt changes nothing. */
 export interface Start {
   job: string;
@@ -439,11 +539,12 @@ export const timesShape: Shape<Times> = fields<Times>({
   redial_window: int,
 });
 
-/** Welcome answers hello. Pool is for the node's information only. */
+/** Welcome answers hello. Pool is for the node's information only. Chain is what the node says in its next hello; it stores it before it sends a heartbeat. */
 export interface Welcome {
   proto: number;
   node_id: string;
   epoch: number;
+  chain: string;
   limits: Limits;
   times: Times;
   pool: string;
@@ -454,6 +555,7 @@ export const welcomeShape: Shape<Welcome> = fields<Welcome>({
   proto: int,
   node_id: str,
   epoch: int,
+  chain: str,
   limits: limitsShape,
   times: timesShape,
   pool: str,
@@ -470,6 +572,7 @@ export interface Bodies {
   heartbeat: Heartbeat;
   heartbeat_ack: HeartbeatAck;
   hello: Hello;
+  inventory: Inventory;
   log: Log;
   log_request: LogRequest;
   offer: Offer;
@@ -477,6 +580,8 @@ export interface Bodies {
   refused: Refused;
   result: Result;
   result_ack: ResultAck;
+  rotate: Rotate;
+  rotated: Rotated;
   start: Start;
   void: Void;
   welcome: Welcome;
@@ -491,6 +596,7 @@ export const shapes: { [T in keyof Bodies]: Shape<Bodies[T]> } = {
   heartbeat: heartbeatShape,
   heartbeat_ack: heartbeatAckShape,
   hello: helloShape,
+  inventory: inventoryShape,
   log: logShape,
   log_request: logRequestShape,
   offer: offerShape,
@@ -498,6 +604,8 @@ export const shapes: { [T in keyof Bodies]: Shape<Bodies[T]> } = {
   refused: refusedShape,
   result: resultShape,
   result_ack: resultAckShape,
+  rotate: rotateShape,
+  rotated: rotatedShape,
   start: startShape,
   void: voidShape,
   welcome: welcomeShape,

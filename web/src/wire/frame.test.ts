@@ -52,6 +52,14 @@ const valuesOfAgents = new Set([
   "log_stream_unknown",
   "log_over_32_kib",
   "log_without_stream",
+  "chain_of_65",
+  "chain_is_no_hex",
+  "rotation_unnamed",
+  "inventory_free_over_total",
+  "inventory_twice",
+  "inventory_of_65_links",
+  "inventory_of_257_cached",
+  "inventory_command_is_a_path",
 ]);
 
 describe("golden frames", () => {
