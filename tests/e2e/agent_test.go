@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -94,7 +95,7 @@ func (w *workshop) awaitStart(job string, attempt int) {
 	want := fmt.Sprintf("%s/%d", job, attempt)
 	rig.Await(w.t, patience, func() (bool, string) {
 		starts := w.lines("starts")
-		return len(starts) > 0 && starts[len(starts)-1] == want, fmt.Sprintf("starts %v, want %s last", starts, want)
+		return slices.Contains(starts, want), fmt.Sprintf("starts %v, want %s", starts, want)
 	})
 }
 

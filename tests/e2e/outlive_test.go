@@ -52,11 +52,15 @@ func TestHoldsOutliveAKilledServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.await(job.ID, "succeeded")
+	if raised := query[int](t, s, `SELECT count(*) FROM alarms WHERE kind = 'node_rejecting_offers'`); raised != 1 {
+		t.Errorf("node_rejecting_offers was raised %d times", raised)
+	}
 	if _, err := s.Admin.LiftHold(t.Context(), sick.Name, "auto", "", 0); err != nil {
 		t.Fatal(err)
 	}
-	if raised := query[int](t, s, `SELECT count(*) FROM alarms WHERE kind = 'node_rejecting_offers'`); raised != 1 {
-		t.Errorf("node_rejecting_offers was raised %d times", raised)
+	// From here on the node is offered work again, and may earn the next one.
+	if ended := query[int](t, s, `SELECT count(*) FROM alarms WHERE kind = 'node_rejecting_offers' AND resolved_at IS NOT NULL`); ended != 1 {
+		t.Errorf("its hold is lifted, and %d alarms node_rejecting_offers have ended", ended)
 	}
 }
 

@@ -101,7 +101,10 @@ func TestFollow_AsksForOnePieceAfterTheOther(t *testing.T) {
 			t.Errorf("the loop was told %q", told)
 		}
 	}
-	if n := len(r.hub.sessionOf("ams-1", 1).tails.open); n != 0 {
+	s := r.hub.sessionOf("ams-1", 1)
+	s.tails.mu.Lock()
+	defer s.tails.mu.Unlock()
+	if n := len(s.tails.open); n != 0 {
 		t.Errorf("%d logs are left", n)
 	}
 }
@@ -149,13 +152,15 @@ func TestFollow_ALogThatNobodyAskedForEndsTheSession(t *testing.T) {
 	}
 }
 
-// A request has one answer: a node that answers twice, in one frame, is closed.
+// A request has one answer: a node that answers twice, in one frame, is closed. Its
+// follower is still showing the first answer, or would ask for the second in time.
 func TestFollow_ARequestHasOneAnswer(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.dialRaw(bearer(r.node("ams-1")))
 	a.send(frameOf(t, helloFrom("ams-1")))
 	r.loop.await(t, "hello ams-1 1")
-	r.follow(1, 0, nil)
+	release := make(chan struct{})
+	f := r.follow(1, 0, func(int64, []byte) { <-release })
 	for asked := false; !asked; {
 		messages, _ := a.receive()
 		asked = slices.ContainsFunc(messages, func(m wire.Message) bool { return m.Type == wire.TypeLogRequest })
@@ -165,8 +170,10 @@ func TestFollow_ARequestHasOneAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.send(frame)
-	if _, code := a.until(); code != wire.CloseBadMessage {
-		t.Errorf("closed with %s", code)
+	_, code := a.until()
+	close(release)
+	if err := f.end(); code != wire.CloseBadMessage || err != nil {
+		t.Errorf("closed with %s, the follower ended with %v", code, err)
 	}
 }
 
