@@ -23,7 +23,7 @@ func (l *loop) act() {
 		}
 	}
 	for _, w := range l.out.Welcomed {
-		l.tasks = append(l.tasks, diskTask{remember: &identity.Record{NodeID: w.NodeID, Epoch: w.Epoch}})
+		l.tasks = append(l.tasks, diskTask{remember: &identity.Record{NodeID: w.NodeID, Epoch: w.Epoch, Chain: w.Chain}})
 	}
 	for _, s := range l.out.Sends {
 		l.send(s)
@@ -97,7 +97,7 @@ func (l *loop) message(s nodecore.Send) wire.Body {
 	job, attempt := s.Ref.Job.String(), int64(s.Ref.Attempt)
 	switch s.Kind {
 	case nodecore.SendHello:
-		return l.helloNow(s.State)
+		return l.helloNow(s)
 	case nodecore.SendHeartbeat:
 		return link.Heartbeat(s.State)
 	case nodecore.SendAccept:
@@ -109,12 +109,12 @@ func (l *loop) message(s nodecore.Send) wire.Body {
 }
 
 // helloNow is the hello of a new session.
-func (l *loop) helloNow(state nodecore.State) wire.Hello {
+func (l *loop) helloNow(s nodecore.Send) wire.Hello {
 	h, record := l.hello, l.id.Record()
 	if record.Registered() {
 		h.NodeID = "" // it has its name
 	}
-	h.LastEpoch = record.Epoch
-	h.Running, h.Spooled = link.Running(state.Work), int64(state.Spooled)
+	h.LastEpoch, h.Chain = record.Epoch, s.Chain
+	h.Running, h.Spooled = link.Running(s.State.Work), int64(s.State.Spooled)
 	return h
 }

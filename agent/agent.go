@@ -198,7 +198,7 @@ func (a *Agent) newLoop(id *identity.Identity, book *runner.Book, results *spool
 	return &loop{
 		node: nodecore.New(nodecore.Config{
 			Seed: rand.Uint64(), Slots: int(a.cfg.Slots), Runners: book.Names(), Backend: a.cfg.Backend,
-			SpoolMax: int(a.cfg.SpoolLimit), Spooled: results.Refs(),
+			SpoolMax: int(a.cfg.SpoolLimit), Spooled: results.Refs(), Chain: id.Record().Chain,
 			StartTimeout: milliseconds(a.cfg.startTimeout),
 			RPCTimeout:   milliseconds(time.Duration(a.cfg.RPCTimeout)),
 			StopTimeout:  milliseconds(time.Duration(a.cfg.StopTimeout)),

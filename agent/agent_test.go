@@ -55,9 +55,12 @@ func TestCase_N9_RestartsKeepTheIdentity(t *testing.T) {
 	c := newControl(t, nil)
 	cfg := testConfig(t, c.server.URL)
 	boots := map[string]bool{}
-	for range 100 {
+	for i := range 100 {
 		n := begin(t, cfg)
 		s := c.welcome()
+		if s.hello.Chain != chainOf(int64(i)) || s.hello.LastEpoch != int64(i) {
+			t.Fatalf("hello %d says chain %q and epoch %d", i, s.hello.Chain, s.hello.LastEpoch)
+		}
 		boots[s.hello.BootID] = true
 		s.beat("anything", func(wire.Heartbeat) bool { return true })
 		n.stop()
@@ -365,6 +368,28 @@ func TestRefusedCredential_NeverLeadsToAnEnrollment(t *testing.T) {
 	n.stop()
 	if dials := c.dials(); len(dials) != 2 || !strings.HasPrefix(dials[1].Get("Authorization"), "Bearer ") {
 		t.Errorf("%d dials; the last showed %q", len(dials), strings.Fields(dials[len(dials)-1].Get("Authorization"))[0])
+	}
+}
+
+func TestDuplicateIdentity_IsRetriedSlowlyAndNeverEnrolledAnew(t *testing.T) {
+	refused := func(s *session) {
+		s.send(wire.Refused{Code: wire.CodeDuplicate, Detail: "another machine says it is edge-1"})
+	}
+	closed := func(s *session) { s.conn.Close(wire.CloseDuplicateNode, "duplicate identity") }
+	for name, end := range map[string]func(*session){"refused": refused, "closed": closed} {
+		t.Run(name, func(t *testing.T) {
+			c := newControl(t, nil)
+			n := begin(t, testConfig(t, c.server.URL))
+			s := c.welcome()
+			s.beat("anything", func(wire.Heartbeat) bool { return true })
+			s.conn.CloseNow()
+			end(c.next())
+			await(t, "the log's line", func() bool { return strings.Contains(n.snapshot(), "used by another machine") })
+			n.stop() // it would dial again within milliseconds
+			if dials := c.dials(); len(dials) != 2 || !strings.HasPrefix(dials[1].Get("Authorization"), "Bearer ") {
+				t.Errorf("%d dials, the last with %q", len(dials), strings.Fields(dials[len(dials)-1].Get("Authorization"))[0])
+			}
+		})
 	}
 }
 

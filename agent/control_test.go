@@ -234,10 +234,18 @@ func (c *control) welcome(void ...wire.AttemptRef) *session {
 	epoch := c.epoch
 	c.mu.Unlock()
 	s.send(wire.Welcome{
-		Proto: 1, NodeID: "edge-1", Epoch: epoch, Limits: wire.DefaultLimits(), Pool: "pool-1", Void: void,
+		Proto: 1, NodeID: "edge-1", Epoch: epoch, Chain: chainOf(epoch), Limits: wire.DefaultLimits(), Pool: "pool-1", Void: void,
 		Times: wire.Times{Heartbeat: 100, Suspect: 1000, Lost: 3000, RedialWindow: 10},
 	})
 	return s
+}
+
+// chainOf is the chain value that the welcome of an epoch gives.
+func chainOf(epoch int64) string {
+	if epoch == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%064x", epoch)
 }
 
 func (c *control) dials() []http.Header {

@@ -35,10 +35,12 @@ type diskTask struct {
 	ref      nodecore.Ref
 }
 
-// diskDone is what came of spooling a result, or that one can't be read.
+// diskDone is what came of storing a registration or a result, or that one of
+// those can't be read.
 type diskDone struct {
+	remembered *identity.Record
 	ref        nodecore.Ref
-	err        error // of spooling
+	err        error // of storing
 	unreadable bool
 }
 
@@ -60,12 +62,14 @@ func (d *disk) run() {
 	}
 }
 
-// remember stores a registration. When that fails the node goes on: the secret is
-// what it is known by, and the next welcome is stored anew.
+// remember stores a registration. Until that is done the node sends no heartbeat
+// under a new chain value: after a crash it would look like a copy of itself.
 func (d *disk) remember(r identity.Record) {
-	if err := d.id.Remember(r); err != nil {
-		d.log.Error("the registration can't be stored", "error", err)
+	err := d.id.Remember(r)
+	if err != nil {
+		d.log.Error("the registration can't be stored: it is tried again", "error", err)
 	}
+	d.report(diskDone{remembered: &r, err: err})
 }
 
 func (d *disk) put(ref nodecore.Ref, r wire.Result) {

@@ -92,10 +92,12 @@ func (l *loop) wakeUp() {
 	l.slept = slept
 }
 
-// stored tells what came of writing a result.
+// stored tells what came of writing a registration or a result.
 func (l *loop) stored(d diskDone) {
 	now := l.clock.now()
 	switch {
+	case d.remembered != nil:
+		l.node.Remembered(now, d.remembered.Chain, d.err == nil, &l.out)
 	case d.unreadable:
 		l.node.Unreadable(now, d.ref, &l.out)
 	case d.err != nil:
@@ -121,10 +123,16 @@ func (l *loop) heard(e link.Event) {
 	}
 }
 
+// duplicateAdvice is what to do about a state directory that exists twice.
+const duplicateAdvice = "this node's identity is used by another machine too: an operator chooses which one keeps it (rockpool node repair); " +
+	"remove the state directory of the other one, which registers as a new node then"
+
 // logClosed marks what takes a person to change.
 func (l *loop) logClosed(e link.Closed) {
-	switch e.Status {
-	case http.StatusUnauthorized, http.StatusForbidden:
+	switch {
+	case e.Code == wire.CloseDuplicateNode:
+		l.log.Error(duplicateAdvice, "reason", e.Err)
+	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
 		l.log.Error("the control plane refuses this node's credential: it is retried in minutes, and never enrolled anew by itself", "reason", e.Err)
 	default:
 		l.log.Info("no connection", "reason", e.Err)
@@ -137,6 +145,9 @@ func (l *loop) heardMessage(now nodecore.Time, conn int64, body wire.Body) {
 		l.log.Info("session open", "node", m.NodeID, "epoch", m.Epoch, "pool", m.Pool)
 		l.node.Welcome(now, conn, link.Welcome(m), &l.out)
 	case wire.Refused:
+		if m.Code == wire.CodeDuplicate {
+			l.log.Error(duplicateAdvice, "reason", m.Detail)
+		}
 		l.node.Refused(now, conn, nodecore.Refusal{
 			Code: m.Code, Detail: m.Detail, RetryAfter: nodecore.Time(m.RetryAfterMs), Fatal: m.Fatal,
 		}, &l.out)

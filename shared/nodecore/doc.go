@@ -7,6 +7,7 @@
 // wants done to Effects; what came of it returns as another event:
 //
 //	Dials    → Dialed, later Closed; or Closed at once
+//	Welcomed → Remembered
 //	Starts   → Finished
 //	Reports  → Stored | StoreFailed
 //

@@ -40,10 +40,11 @@ type Hangup struct {
 	Why    string
 }
 
-// Registration is what a welcome taught.
+// Registration is what a welcome taught. Remembered tells what came of storing it.
 type Registration struct {
 	NodeID string
 	Epoch  int64
+	Chain  string // what the next hello says; empty: the control plane gave none, and the old one stays
 }
 
 // SendKind tells what a Send carries.
@@ -66,6 +67,7 @@ type Send struct {
 	Ref    Ref    // accept, decline, result
 	Reason string // decline
 	State  State  // hello, heartbeat
+	Chain  string // hello
 }
 
 // State is what is true of the node now. Reason says why it is not accepting.

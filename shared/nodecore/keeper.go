@@ -60,19 +60,26 @@ type keeper struct {
 	lastBeat  Time
 	ackBy     Time // the session is dead then
 	planned   Time // the server asked for a new dial then; Never
+	chain     chain
 }
 
 func newKeeper(cfg *Config, d *dice) keeper {
 	return keeper{
 		dialTimeout: cfg.DialTimeout, rpcTimeout: cfg.RPCTimeout, dice: d,
 		redial: redial{dice: d, window: defaultTimes.RedialWindow}, times: defaultTimes, planned: Never,
+		chain: chain{value: cfg.Chain, due: Never},
 	}
 }
 
 // next is when advance has something to do.
 func (k *keeper) next() Time {
-	if k.state == linkLive {
+	switch {
+	case k.state == linkLive && k.chain.waits():
+		return min(k.chain.due, k.ackBy, k.planned)
+	case k.state == linkLive:
 		return min(k.beatAt, k.ackBy, k.planned)
+	case k.state == linkDown && k.chain.writing():
+		return Never
 	}
 	return k.at
 }
@@ -82,7 +89,9 @@ func (k *keeper) speaks(conn int64) bool { return k.state >= linkGreeting && con
 
 // advance does what time alone brings, but for the heartbeat.
 func (k *keeper) advance(now Time, out *Effects) {
+	k.chain.advance(now, out)
 	switch {
+	case k.state == linkDown && k.chain.writing():
 	case k.state == linkDown && now >= k.at:
 		k.dial(now, out)
 	case k.state == linkDialing && now >= k.at:
@@ -127,7 +136,7 @@ func (k *keeper) replan(now, delay Time) {
 
 // beat reports whether a heartbeat is due, and sets the time of the next one.
 func (k *keeper) beat(now Time) bool {
-	if k.state != linkLive || now < k.beatAt {
+	if k.state != linkLive || now < k.beatAt || k.chain.waits() {
 		return false
 	}
 	k.lastBeat, k.beatAt = now, now+k.dice.around(k.times.Heartbeat)
@@ -153,6 +162,7 @@ func (k *keeper) lost(now, floor Time) {
 		k.redial.tries = 0
 	}
 	k.state = linkDown
+	k.chain.drop()
 	if k.planned != Never && floor <= 0 {
 		k.at = max(now, k.planned)
 	} else {

@@ -2,6 +2,7 @@ package nodecore
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -26,6 +27,10 @@ type world struct {
 	reports  []Ref        // writes that the disk has not answered
 	owed     map[Ref]bool // results that no verdict has freed yet
 	verdicts map[Ref]bool // results that the control plane has answered
+
+	chain    string // on the disk
+	writing  string // chain value that the disk has not answered
+	unstored bool   // the open session's chain value is not on the disk
 }
 
 func newWorld(t *rapid.T) *world {
@@ -46,6 +51,12 @@ func (w *world) do(t *rapid.T, event func(now Time, out *Effects)) {
 	if w.exited && (len(w.out.Sends)+len(w.out.Dials)+len(w.out.Starts)+len(w.out.Reports) > 0 || w.out.Exit) {
 		t.Fatalf("the node acts after its end: %+v", w.out)
 	}
+	for _, r := range w.out.Welcomed {
+		if r.Chain != "" && w.writing != "" {
+			t.Fatal("two chain values are being written")
+		}
+		w.unstored, w.writing = r.Chain != "", r.Chain
+	}
 	w.checkSends(t)
 	w.checkConnections(t)
 	w.checkWork(t)
@@ -59,6 +70,12 @@ func (w *world) checkSends(t *rapid.T) {
 		}
 		if s.Kind == SendResult && (!w.owed[s.Ref] || w.verdicts[s.Ref]) {
 			t.Fatalf("result %v sent that is not in the spool", s.Ref)
+		}
+		if s.Kind == SendHello && (s.Chain != w.chain || w.writing != "") {
+			t.Fatalf("hello says chain %q, the disk holds %q and is asked for %q", s.Chain, w.chain, w.writing)
+		}
+		if s.Kind == SendHeartbeat && w.unstored {
+			t.Fatal("a heartbeat confirms a chain value that is not stored")
 		}
 	}
 }
@@ -163,6 +180,7 @@ func (w *world) anyConn(t *rapid.T) int64 {
 // connect brings a session up, if none is.
 func (w *world) connect(t *rapid.T) {
 	n := w.node
+	w.remember(t)
 	for range 4 {
 		if n.Live() || w.exited {
 			return
@@ -178,6 +196,27 @@ func (w *world) connect(t *rapid.T) {
 		}
 		w.do(t, func(now Time, out *Effects) { n.Welcome(now, w.open, Welcome{Times: defaultTimes}, out) })
 	}
+}
+
+// anyChain is a new value, or none as from an old control plane.
+func (w *world) anyChain(t *rapid.T) string {
+	if rarely(t) {
+		return ""
+	}
+	return "c" + strconv.Itoa(int(w.now)) + "-" + strconv.Itoa(rapid.IntRange(0, 99).Draw(t, "chain"))
+}
+
+// remember lets the disk answer for a chain value.
+func (w *world) remember(t *rapid.T) {
+	value, ok := w.writing, !rarely(t)
+	if value == "" {
+		return
+	}
+	w.writing = ""
+	if ok {
+		w.chain, w.unstored = value, false
+	}
+	w.do(t, func(now Time, out *Effects) { w.node.Remembered(now, value, ok, out) })
 }
 
 func (w *world) actions() map[string]func(*rapid.T) {
@@ -206,7 +245,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		"welcome": func(t *rapid.T) {
 			conn, void := w.anyConn(t), []Ref{w.anyRef(t)}
 			w.do(t, func(now Time, out *Effects) {
-				n.Welcome(now, conn, Welcome{Registration: Registration{Epoch: conn}, Times: defaultTimes, Void: void}, out)
+				n.Welcome(now, conn, Welcome{Registration: Registration{Epoch: conn, Chain: w.anyChain(t)}, Times: defaultTimes, Void: void}, out)
 			})
 		},
 		"closed": func(t *rapid.T) {
@@ -219,6 +258,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			}
 			w.do(t, func(now Time, out *Effects) { n.Closed(now, conn, 0, out) })
 		},
+		"remember": w.remember,
 		"ack": func(t *rapid.T) {
 			conn := w.anyConn(t)
 			a := Ack{OK: !rarely(t), Reconnect: -1, Cancel: []Stop{{Ref: w.anyRef(t)}}, Void: []Ref{w.anyRef(t)}}

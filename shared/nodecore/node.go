@@ -9,8 +9,9 @@ type Config struct {
 	Slots    int
 	Runners  []string
 	Backend  string
-	SpoolMax int   // results, those of attempts under way among them; full: no new work
-	Spooled  []Ref // what the spool held at the start, oldest first
+	SpoolMax int    // results, those of attempts under way among them; full: no new work
+	Spooled  []Ref  // what the spool held at the start, oldest first
+	Chain    string // what the newest welcome that was stored gave
 
 	DialTimeout  Time // dial, TLS and upgrade
 	RPCTimeout   Time // every other wait for an answer

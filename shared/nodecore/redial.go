@@ -10,6 +10,12 @@ const (
 	// refusedWait is between dials of a node whose credential or hello is refused:
 	// that takes a person to change, and never a new enrollment by itself.
 	refusedWait = 2 * minute
+
+	// duplicateWait is that of a node whose identity is used twice, until an operator
+	// has chosen whose it is.
+	duplicateWait = minute
+
+	codeDuplicate = "duplicate_identity"
 )
 
 // FloorOfStatus is the least wait after an upgrade that was refused with this HTTP

@@ -39,7 +39,7 @@ func (n *Node) Dialed(now Time, conn int64, out *Effects) {
 	if !n.keeper.dialed(now, conn) {
 		out.Hangups = append(out.Hangups, Hangup{Conn: conn, Why: "the dial was given up before"})
 	} else {
-		out.Sends = append(out.Sends, Send{Kind: SendHello, Conn: conn, State: n.State()})
+		out.Sends = append(out.Sends, Send{Kind: SendHello, Conn: conn, State: n.State(), Chain: n.keeper.chain.value})
 	}
 	n.settle(now, out)
 }
@@ -74,7 +74,7 @@ func (n *Node) Welcome(now Time, conn int64, w Welcome, out *Effects) {
 		return
 	}
 	n.keeper.welcomed(now, w.Times)
-	out.Welcomed = append(out.Welcomed, w.Registration)
+	n.keeper.chain.take(w.Registration, out)
 	n.spool.renew()
 	for _, ref := range w.Void {
 		n.slots.voided(ref, n.cfg.StopGrace, out)
@@ -88,7 +88,10 @@ func (n *Node) Refused(now Time, conn int64, r Refusal, out *Effects) {
 		return
 	}
 	floor := r.RetryAfter
-	if r.Fatal {
+	switch {
+	case r.Code == codeDuplicate:
+		floor = max(floor, duplicateWait)
+	case r.Fatal:
 		floor = max(floor, refusedWait)
 	}
 	out.alert("the control plane refuses this node: " + r.Code + ": " + r.Detail)

@@ -48,7 +48,7 @@ var closeRules = map[CloseCode]closeRule{
 	CloseRateLimited:   {"rate limited", 0},
 	CloseSuperseded:    {"superseded", time.Minute},
 	CloseSlowConsumer:  {"slow consumer", 0},
-	CloseDuplicateNode: {"duplicate identity", time.Hour},
+	CloseDuplicateNode: {"duplicate identity", time.Minute},
 }
 
 // String gives number and words: "4003 revoked".

@@ -17,7 +17,8 @@ import (
 // Record is what the control plane gave this node.
 type Record struct {
 	NodeID string `json:"nodeId"`
-	Epoch  int64  `json:"epoch"` // of its newest session
+	Epoch  int64  `json:"epoch"`           // of its newest session
+	Chain  string `json:"chain,omitempty"` // what the next hello says
 }
 
 // Registered reports that there was a welcome: from then on the node shows its
@@ -92,10 +93,13 @@ func (id *Identity) Record() Record {
 	return id.record
 }
 
-// Remember stores what a welcome said.
+// Remember stores what a welcome said. One without a chain value leaves what is.
 func (id *Identity) Remember(r Record) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
+	if r.Chain == "" {
+		r.Chain = id.record.Chain
+	}
 	content, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("store the node's registration: %w", err)

@@ -28,12 +28,15 @@ func TestOpen_MakesASecretOnceAndKeepsIt(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("secret file: %v, %v, want mode 0600", info, err)
 	}
-	if err := first.Remember(Record{NodeID: "edge-1", Epoch: 7}); err != nil {
+	if err := first.Remember(Record{NodeID: "edge-1", Epoch: 7, Chain: "c7"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Remember(Record{NodeID: "edge-1", Epoch: 8}); err != nil { // of a control plane that gives no chain
 		t.Fatal(err)
 	}
 	_ = first.Close()
 	second := open(t, dir)
-	if second.Secret() != first.Secret() || second.Record() != (Record{"edge-1", 7}) {
+	if second.Secret() != first.Secret() || second.Record() != (Record{"edge-1", 8, "c7"}) {
 		t.Errorf("reopened: another secret or %+v", second.Record())
 	}
 	if second.BootID() == first.BootID() {

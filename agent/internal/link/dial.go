@@ -65,7 +65,7 @@ func closed(conn int64, err error) Closed {
 	case errors.As(err, &refusal):
 		c.Status, c.Floor = refusal.Status, refusal.RetryAfter
 	case errors.As(err, &end) && !end.Local:
-		c.Floor = end.Code.RetryAfter()
+		c.Code, c.Floor = end.Code, end.Code.RetryAfter()
 	}
 	return c
 }

@@ -22,9 +22,10 @@ type Received struct {
 // Closed is the last event of a connection, whether it ever was up or not.
 type Closed struct {
 	Conn   int64
-	Status int           // HTTP status when the upgrade was refused
-	Floor  time.Duration // least wait that the server asked for, or that the close code means
-	Err    error         // for the log
+	Status int            // HTTP status when the upgrade was refused
+	Code   wire.CloseCode // with which the control plane ended it; 0: it did not
+	Floor  time.Duration  // least wait that the server asked for, or that the close code means
+	Err    error          // for the log
 }
 
 func (e Dialed) conn() int64   { return e.Conn }

@@ -24,7 +24,7 @@ func Refs(list []wire.AttemptRef) []nodecore.Ref {
 // Welcome gives a welcome to the deciding code.
 func Welcome(w wire.Welcome) nodecore.Welcome {
 	return nodecore.Welcome{
-		Registration: nodecore.Registration{NodeID: w.NodeID, Epoch: w.Epoch},
+		Registration: nodecore.Registration{NodeID: w.NodeID, Epoch: w.Epoch, Chain: w.Chain},
 		Times: nodecore.Times{
 			Heartbeat: nodecore.Time(w.Times.Heartbeat), Suspect: nodecore.Time(w.Times.Suspect),
 			RedialWindow: nodecore.Time(w.Times.RedialWindow),

@@ -36,6 +36,7 @@ type Node struct {
 	NodeOptions
 	Secret  string // its own
 	Epoch   int64  // of the newest session
+	Chain   string // what the newest welcome gave; hello says it
 	Welcome wire.Welcome
 
 	registered bool
@@ -83,7 +84,7 @@ func (n *Node) Credential() http.Header {
 
 // Forget makes the node show its license code again, as one does that never heard
 // its welcome.
-func (n *Node) Forget() { n.registered = false }
+func (n *Node) Forget() { n.registered, n.Chain = false, "" }
 
 // Connect opens a session and begins to read and to send heartbeats. A session
 // that is open already is left to the server to end.
@@ -134,6 +135,9 @@ func (n *Node) open(conn *wsconn.Conn) (rest []wire.Message, err error) {
 	}
 	n.Welcome, err = wire.Decode[wire.Welcome](frame.Messages[0])
 	n.Epoch = n.Welcome.Epoch
+	if n.Welcome.Chain != "" {
+		n.Chain = n.Welcome.Chain
+	}
 	return frame.Messages[1:], err
 }
 
@@ -141,7 +145,7 @@ func (n *Node) open(conn *wsconn.Conn) (rest []wire.Message, err error) {
 func (n *Node) Hello() wire.Hello {
 	return wire.Hello{
 		NodeID: n.Name, ProtoMin: wire.ProtoMin, ProtoMax: wire.ProtoMax, AgentVersion: "scripted", OS: "linux", Arch: "amd64",
-		MachineID: "scripted", BootID: n.BootID, LastEpoch: n.Epoch, Role: "worker", Backend: "cpu",
+		MachineID: "scripted", BootID: n.BootID, LastEpoch: n.Epoch, Chain: n.Chain, Role: "worker", Backend: "cpu",
 		Capacity: wire.Capacity{Slots: n.Slots}, Runners: n.Runners, Running: n.holding(),
 	}
 }

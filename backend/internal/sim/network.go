@@ -55,6 +55,7 @@ type message struct {
 	running   []core.Running
 	spooled   int64
 	result    *fleet.Result
+	chain     string // hello
 
 	send    core.Send // to a node
 	refusal *nodecore.Refusal
@@ -138,7 +139,7 @@ func (t *network) sendUp(n *node, s *nodecore.Send) {
 		return
 	}
 	m := t.take()
-	m.kind, m.ref, m.reason = s.Kind, s.Ref, s.Reason
+	m.kind, m.ref, m.reason, m.chain = s.Kind, s.Ref, s.Reason, s.Chain
 	switch s.Kind {
 	case nodecore.SendHello, nodecore.SendHeartbeat:
 		m.accepting, m.reason, m.spooled = s.State.Accepting, s.State.Reason, int64(s.State.Spooled)

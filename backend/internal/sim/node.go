@@ -28,6 +28,7 @@ type node struct {
 	later   Time  // a tick planned after that, which may count again; Never: unknown
 	runs    []run
 	spool   []handIn // on its disk
+	chain   string   // on its disk: what the newest welcome gave
 	conn    *conn    // the newest of its own
 	link    link
 	chance  stream
@@ -95,7 +96,7 @@ func (n *node) boot(process int64) {
 	n.ending, n.wanted = false, false
 	cfg := nodecore.Config{
 		Seed: n.chance.source.Uint64(), Slots: int(n.group.Slots), Runners: n.group.Runners, Backend: n.group.Backend,
-		StopTimeout: nodecore.Time(5 * second), StopGrace: nodecore.Time(5 * second),
+		StopTimeout: nodecore.Time(5 * second), StopGrace: nodecore.Time(5 * second), Chain: n.chain,
 	}
 	for i := range n.spool {
 		cfg.Spooled = append(cfg.Spooled, n.spool[i].ref)
@@ -273,9 +274,23 @@ func refs(list []core.Attempt) (out []nodecore.Ref) {
 	return out
 }
 
+// remember writes a registration to the node's disk.
+func (n *node) remember(r nodecore.Registration) {
+	if r.Chain == "" {
+		return
+	}
+	if !n.full {
+		n.chain = r.Chain
+	}
+	n.core.Remembered(nodecore.Time(n.w.now), r.Chain, !n.full, &n.w.wants)
+}
+
 // act carries out what the node's deciding code wants, in the order of its lists.
 func (n *node) act() {
 	out := &n.w.wants
+	for _, r := range out.Welcomed {
+		n.remember(r)
+	}
 	for i := range out.Sends {
 		n.w.net.sendUp(n, &out.Sends[i])
 	}
