@@ -221,6 +221,19 @@ type Share struct {
 	Reserved int64  `msgpack:"reserved"`
 }
 
+// NodeWork is one attempt that the server holds on a node. App, Runner and StartedAt
+// stand in the topic of the node alone, of work that the console may see.
+type NodeWork struct {
+	Job       string `msgpack:"job"`
+	Attempt   int64  `msgpack:"attempt"`
+	Phase     Phase  `msgpack:"phase"`
+	Percent   int64  `msgpack:"percent"`
+	Slots     int64  `msgpack:"slots"`
+	App       string `msgpack:"app,omitempty"`
+	Runner    string `msgpack:"runner,omitempty"`
+	StartedAt int64  `msgpack:"started_at,omitempty"` // 0: not yet
+}
+
 // NodeRow is one node. Since is the age of its lease state, LastSeen that of its
 // last frame; -1: never. Epoch 0: it never had a session. Timeline stands in the
 // topic of the node alone: at most 50 changes, newest last.
@@ -242,7 +255,8 @@ type NodeRow struct {
 	SlotsUsed     int64         `msgpack:"slots_used"`
 	Memory        []Share       `msgpack:"memory"` // by domain; host is the machine's own
 	Resources     []Share       `msgpack:"resources"`
-	Running       []RunningWork `msgpack:"running"`
+	Running       []NodeWork    `msgpack:"running"`
+	Placements    int64         `msgpack:"placements"` // that last there
 	Backend       string        `msgpack:"backend"`
 	Runners       []string      `msgpack:"runners"`
 	Epoch         int64         `msgpack:"epoch"`

@@ -16,7 +16,7 @@ func consoleGoldens() []golden {
 		Holds:     []wire.RowHold{{Kind: "cordon", Owner: "operator", Actor: "u:1", Reason: "new disk", Left: -1}},
 		Accepting: true, AcceptReason: "spool is full", Healthy: true, HealthReasons: []string{"disk full"},
 		SlotsTotal: 4, SlotsUsed: 1, Memory: []wire.Share{{Name: "host", Total: 65_536, Reserved: 1024}}, Resources: []wire.Share{{Name: "nvenc", Total: 2, Reserved: 1}},
-		Running: []wire.RunningWork{{Job: job1, Attempt: 2, Phase: wire.PhaseRunning, Percent: 40}},
+		Placements: 1, Running: []wire.NodeWork{{Job: job1, Attempt: 2, Phase: wire.PhaseRunning, Percent: 40, Slots: 2, App: "cam-7", Runner: "vmaf", StartedAt: 1_790_000_000_000}},
 		Backend: "cpu", Runners: []string{"checksum", "vmaf"}, Epoch: 42, AgentVersion: "1.2.3", OS: "linux", Arch: "amd64",
 		MachineID: "abab", Address: "192.0.2.7", Endpoints: []wire.Pair{{Name: "webrtc", Value: "https://edge-1.example/whep"}},
 		Labels: []wire.Pair{{Name: "rack", Value: "<b>日本</b>"}}, LoadMilli: 1500, MemoryMiB: 4096, Spooled: 3, Version: 17,

@@ -48,6 +48,7 @@ type Live interface {
 	LiveNodes(ctx context.Context, ids []string) (map[string]core.NodeView, error)
 	Fleet(ctx context.Context) (*core.FleetView, error)
 	Explain(ctx context.Context, id ids.JobID) (core.Explanation, bool, error)
+	NodePast(ctx context.Context, id string) (core.NodePast, error)
 	WallAt(fleet.Time) time.Time
 }
 

@@ -65,7 +65,7 @@ func exhausted(i *rest.Impact) []string {
 
 var phases = [...]string{core.PhaseAccepted: "accepted", core.PhaseRunning: "running", core.PhaseStopping: "stopping"}
 
-func blockers(running []core.Running) []rest.Blocker {
+func blockers(running []core.Held) []rest.Blocker {
 	list := make([]rest.Blocker, len(running))
 	for i, r := range running {
 		list[i] = rest.Blocker{Job: r.Job.String(), Attempt: r.Attempt, Phase: phases[r.Phase], Percent: r.Percent}

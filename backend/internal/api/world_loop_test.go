@@ -295,13 +295,19 @@ func (w *world) Fleet(context.Context) (*core.FleetView, error) {
 		n := w.nodes[id]
 		view.Nodes = append(view.Nodes, core.NodeView{
 			Record: n.NodeRecord, Lease: fleet.LeaseReady, Healthy: true, Reserved: fleet.Vector{Slots: 1},
-			Running: []core.Running{{Job: jobIDOf(n.Owner), Attempt: 1}},
+			Running: []core.Held{{Running: core.Running{Job: jobIDOf(n.Owner), Attempt: 1}, Spec: &fleet.JobSpec{}}},
 		})
 	}
 	for _, id := range sortedKeys(w.pools) {
 		view.Pools = append(view.Pools, core.PoolView{Pool: w.pools[id], Nodes: 1, Ready: 1, Canary: w.pools[id].Kind == fleet.KindNamed})
 	}
 	return view, w.down
+}
+
+func (w *world) NodePast(_ context.Context, node string) (core.NodePast, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pasts[node], w.down
 }
 
 func (w *world) Explain(_ context.Context, id ids.JobID) (core.Explanation, bool, error) {

@@ -187,7 +187,7 @@ func (w *world) PoolHistory(ctx context.Context, pool string) []view.PoolPoint {
 
 func (w *world) Impact(_ context.Context, p core.Proposal) (core.Impact, error) {
 	w.proposals = append(w.proposals, p)
-	impact := core.Impact{At: 1, Waiting: 2, Running: []core.Running{{Job: jobIDOf(ann), Attempt: 1, Phase: core.PhaseRunning, Percent: 40}}}
+	impact := core.Impact{At: 1, Waiting: 2, Running: []core.Held{{Running: core.Running{Job: jobIDOf(ann), Attempt: 1, Phase: core.PhaseRunning, Percent: 40}}}}
 	for _, owner := range []int64{ann, bob} {
 		name := userText(owner)
 		impact.Pools = append(impact.Pools, core.PoolImpact{Pool: "pool-" + name, UsableBefore: 1, SlotsBefore: 4, FreeBefore: 3, Slots: 4, OutOfUse: 3})

@@ -44,6 +44,7 @@ type world struct {
 	mu        sync.Mutex
 	secrets   map[string]enroll.Secret // by user's id or node's
 	jobs      map[ids.JobID]*record.Job
+	pasts     map[string]core.NodePast
 	keys      map[idempotencyKey]record.Idempotent
 	nodes     map[string]*record.Node
 	apps      map[string]record.App

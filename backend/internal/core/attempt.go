@@ -25,9 +25,10 @@ func sendVoid(n *node, a Attempt, out *Effects) {
 
 // sendCancel tells the node to end the attempt; without a session its next
 // hello or heartbeat does.
-func (d *Dispatch) sendCancel(j *job, out *Effects) {
+func (d *Dispatch) sendCancel(now fleet.Time, j *job, out *Effects) {
 	j.cancelSent = true
 	if n := j.held; n != nil && n.open && n.pending == nil {
+		n.past.note(now, NodeCanceling, j.spec.ID, "")
 		out.Sends = append(out.Sends, Send{Kind: SendCancel, Node: n.rec.ID, Epoch: n.epoch, Job: j.spec.ID, Attempt: j.row.Attempt, GraceMs: j.graceMs})
 	}
 }
@@ -80,6 +81,7 @@ func (d *Dispatch) Decline(now fleet.Time, id string, epoch int64, a Attempt, re
 	j := d.jobs[a.Job]
 	if j != nil && j.held == n && j.row.Attempt == a.Attempt && (j.stage == stageSent || j.stage == stageMaybe) {
 		j.row.Detail = reason
+		n.past.note(now, NodeDeclined, a.Job, reason)
 		d.rejected(now, n, out)
 		d.keepAway(now, j, n, d.cfg.AvoidFor)
 		d.giveUp(now, j, fleet.AttemptDeclined, fleet.CauseDeclined, out)
@@ -93,6 +95,7 @@ func (d *Dispatch) offerUnanswered(now fleet.Time, j *job, attempt int32, out *E
 		return
 	}
 	n := j.held
+	n.past.note(now, NodeUnanswered, j.spec.ID, "")
 	sendVoid(n, Attempt{Job: j.spec.ID, Attempt: attempt}, out)
 	d.keepAway(now, j, n, d.cfg.AvoidFor)
 	d.giveUp(now, j, fleet.AttemptUnanswered, fleet.CauseUnanswered, out)
@@ -167,6 +170,7 @@ func resultAck(n *node, a Attempt, v Verdict) Send {
 func (d *Dispatch) accept(now fleet.Time, n *node, j *job, res *fleet.Result, out *Effects) {
 	a := Attempt{Job: j.spec.ID, Attempt: j.row.Attempt}
 	cause := causeOf(res)
+	n.past.note(now, NodeResult, a.Job, string(cause))
 	if j.row.StartedAt == 0 {
 		j.row.StartedAt = max(j.row.AssignedAt, now-fleet.Time(max(0, res.RunMs)))
 	}

@@ -64,7 +64,7 @@ func (d *Dispatch) rowCommitted(now fleet.Time, batch *Effects, id ids.JobID, ro
 	case row.State == fleet.JobOffered && j.row.State == fleet.JobOffered && j.row.Attempt == row.Attempt:
 		d.assignmentCommitted(now, j, out)
 	case row.State == fleet.JobCanceling && j.row.State == fleet.JobCanceling && !j.cancelSent:
-		d.sendCancel(j, out)
+		d.sendCancel(now, j, out)
 	}
 }
 

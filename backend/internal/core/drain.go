@@ -44,7 +44,7 @@ func (d *Dispatch) takeBack(now fleet.Time, j *job, out *Effects) {
 func (d *Dispatch) drainJob(now fleet.Time, j *job, out *Effects) {
 	j.draining, j.graceMs = true, int64(d.cfg.DefaultGrace)
 	d.seenOf(j)
-	d.sendCancel(j, out)
+	d.sendCancel(now, j, out)
 	d.awaitCancel(now, j)
 }
 

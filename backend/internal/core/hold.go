@@ -32,6 +32,7 @@ func (d *Dispatch) LiftHold(now fleet.Time, node string, kind fleet.HoldKind, ow
 // newest, in memory.
 func (d *Dispatch) putHold(now fleet.Time, n *node, h fleet.Hold, out *Effects) {
 	n.rec.Holds = hold.With(n.rec.Holds, h)
+	n.past.noteHold(now, NodeHeld, h)
 	if h.Owner != fleet.OwnerSelf {
 		writeHold(HoldWrite{Node: n.rec.ID, Hold: h}, out)
 	}
@@ -42,6 +43,7 @@ func (d *Dispatch) putHold(now fleet.Time, n *node, h fleet.Hold, out *Effects) 
 
 func (d *Dispatch) dropHold(now fleet.Time, n *node, h fleet.Hold, out *Effects) {
 	n.rec.Holds = hold.Without(n.rec.Holds, h.Kind, h.Owner)
+	n.past.noteHold(now, NodeLifted, h)
 	if h.Owner == fleet.OwnerAuto {
 		d.autoOver(now, n, out)
 	}

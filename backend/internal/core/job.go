@@ -194,6 +194,9 @@ func (d *Dispatch) lose(now fleet.Time, j *job, out *Effects) {
 		d.giveUp(now, j, fleet.AttemptUnanswered, fleet.CauseNodeLost, out)
 		return
 	}
+	if j.held != nil {
+		j.held.past.note(now, NodeLostWork, j.spec.ID, "")
+	}
 	d.giveUp(now, j, fleet.AttemptOrphaned, fleet.CauseNodeLost, out)
 }
 

@@ -41,6 +41,7 @@ type live struct {
 	open      bool              // that session's connection stands
 	pending   *HelloEvent       // its hello, until the session is committed
 
+	past       past
 	rejections hold.Rejections
 	flaps      hold.Flaps
 
@@ -180,6 +181,7 @@ func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects) {
 		}
 		n.booted(now, rec.BootID)
 		rec.Holds = hold.Merged(rec.Holds, n.rec.Holds)
+		n.past.noteRecord(now, &n.rec, &rec)
 		n.rec = rec
 		if left {
 			d.close(n, fleet.CodeForbidden, CloseRevoked, out)

@@ -23,7 +23,7 @@ func (d *Dispatch) overran(now fleet.Time, j *job) bool {
 func (d *Dispatch) stopOverrun(now fleet.Time, j *job, out *Effects) {
 	j.overrun, j.graceMs = true, int64(d.cfg.DefaultGrace)
 	d.seenOf(j)
-	d.sendCancel(j, out)
+	d.sendCancel(now, j, out)
 	d.awaitCancel(now, j)
 }
 

@@ -4,6 +4,7 @@ import (
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/core/hold"
 	"rockpool/backend/internal/core/lease"
+	"rockpool/shared/ids"
 )
 
 // Hello opens a session under the next epoch of the node, and closes the one
@@ -39,6 +40,7 @@ func (d *Dispatch) opened(now fleet.Time, n *node, out *Effects) {
 	n.rec.Holds = hold.Without(n.rec.Holds, fleet.HoldDrain, fleet.OwnerSelf)
 	d.turnPlacements(now, n, out)
 	n.accepting, n.acceptReason, n.healthy, n.healthReasons = true, "", true, nil
+	n.past.noteSession(now, n.epoch, ev.Report.AgentVersion)
 	welcome := &Welcome{Pool: n.rec.Pool, Holds: n.rec.Holds}
 	out.Sends = append(out.Sends, Send{Kind: SendWelcome, Node: n.rec.ID, Epoch: n.epoch, Welcome: welcome})
 	welcome.Void = d.reconcile(now, n, ev.Running, ev.Spooled, true, nil, out)
@@ -138,6 +140,7 @@ func (d *Dispatch) Goodbye(now fleet.Time, id string, epoch int64, kind string, 
 		return
 	}
 	d.seen(n)
+	n.past.note(now, NodeGoodbye, ids.JobID{}, kind)
 	if kind == GoodbyeLeft {
 		n.open, n.pending = false, nil
 		out.Sessions = append(out.Sessions, SessionWrite{Node: id, Epoch: epoch, Left: true})
@@ -207,7 +210,7 @@ func (d *Dispatch) claim(now fleet.Time, n *node, j *job, r *Running, hello bool
 		}
 	}
 	if hello && j.cancelSent {
-		d.sendCancel(j, out)
+		d.sendCancel(now, j, out)
 	}
 	return true
 }
@@ -218,6 +221,7 @@ func (d *Dispatch) begun(now fleet.Time, j *job, percent int32) {
 		d.seenOf(j)
 	}
 	if j.stage != stageStarted {
+		j.held.past.note(now, NodeStarted, j.spec.ID, j.spec.Runner)
 		d.waits(now, j, waitsNot)
 	}
 	j.stage, j.percent = stageStarted, percent

@@ -194,12 +194,13 @@ func (n *node) view() NodeView {
 }
 
 // running lists the attempts that the node holds, by job.
-func (n *node) running() []Running {
-	list := make([]Running, 0, len(n.jobs))
+func (n *node) running() []Held {
+	list := make([]Held, 0, len(n.jobs))
 	for _, j := range n.jobs {
-		list = append(list, Running{Job: j.spec.ID, Attempt: j.row.Attempt, Phase: j.phase(), Percent: j.percent})
+		running := Running{Job: j.spec.ID, Attempt: j.row.Attempt, Phase: j.phase(), Percent: j.percent}
+		list = append(list, Held{Running: running, Spec: j.spec, Pool: j.row.Pool, StartedAt: j.row.StartedAt})
 	}
-	slices.SortFunc(list, func(a, b Running) int { return a.Job.Compare(b.Job) })
+	slices.SortFunc(list, func(a, b Held) int { return a.Job.Compare(b.Job) })
 	return list
 }
 

@@ -30,6 +30,14 @@ type PlacementView struct {
 	Row  PlacementRow
 }
 
+// Held is an attempt that the control plane holds on a node.
+type Held struct {
+	Running
+	Spec      *fleet.JobSpec
+	Pool      string     // of the node when the attempt was assigned
+	StartedAt fleet.Time // 0: not yet
+}
+
 // NodeView is a node as it is now.
 type NodeView struct {
 	Record        fleet.NodeRecord
@@ -48,7 +56,7 @@ type NodeView struct {
 	Reserved      fleet.Vector
 	ReservedFor   ids.JobID // new work keeps away from it until this job fits; zero: it does not
 	Free          fleet.Vector
-	Running       []Running   // attempts that the control plane holds there, by job
+	Running       []Held      // attempts that the control plane holds there, by job
 	Placements    []ids.JobID // that last there, by id
 	Spooled       int64
 	LoadMilli     int64
@@ -196,7 +204,7 @@ type Impact struct {
 	At      fleet.Time
 	Pools   []PoolImpact // those that would change, by id
 	Apps    []AppImpact  // those whose nodes would change or that are exhausted anyway: worst first, then by app and role
-	Running []Running    // attempts on the nodes (or in the pool) meant
+	Running []Held       // attempts on the nodes (or in the pool) meant
 	// Placements that last on the nodes (or in the pool) meant.
 	Placements int64
 	Waiting    int64 // jobs that would wait without any node to hope for

@@ -254,6 +254,13 @@ func (l *Loop) Explain(ctx context.Context, id ids.JobID) (core.Explanation, boo
 	return e.explanation, e.open, err
 }
 
+// NodePast gives what is remembered of a node, and what it can't take now.
+func (l *Loop) NodePast(ctx context.Context, id string) (core.NodePast, error) {
+	return ask(ctx, l, false, func(d *core.Dispatch, _ fleet.Time, _ *core.Effects, answer func(core.NodePast, error)) {
+		answer(d.NodePast(id), nil)
+	})
+}
+
 // Fleet is the projection of nodes and pools that REST and consoles read. It is
 // immutable and shared until something visible changes.
 func (l *Loop) Fleet(ctx context.Context) (*core.FleetView, error) {

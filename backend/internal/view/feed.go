@@ -210,6 +210,7 @@ func (v *View) nodeRow(all *rows, f *feed, id string, l *look) bool {
 	row := NodeOf(&n.view, v.state.kept[id], l.now, l.at)
 	if f.key.node() != "" {
 		row.Timeline = timelineOf(&n.view, v.cfg.Source.WallAt)
+		tellWork(&row, &n.view, f.scope, v.cfg.Source.WallAt)
 	}
 	all.nodes = append(all.nodes, row)
 	return true

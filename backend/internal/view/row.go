@@ -73,9 +73,12 @@ func fillLive(row *wire.NodeRow, live *core.NodeView) {
 	row.SlotsUsed = live.Reserved.Slots
 	row.Memory = shares(live.Record.Capacity.Memory, live.Reserved.Memory)
 	row.Resources = shares(live.Record.Capacity.Resources, live.Reserved.Resources)
+	row.Placements = int64(len(live.Placements))
 	row.LoadMilli, row.MemoryMiB, row.Spooled = live.LoadMilli, live.MemoryMiB, live.Spooled
-	row.Running = convert(live.Running, func(r core.Running) wire.RunningWork {
-		return wire.RunningWork{Job: r.Job.String(), Attempt: int64(r.Attempt), Phase: phases[r.Phase], Percent: int64(r.Percent)}
+	row.Running = convert(live.Running, func(h core.Held) wire.NodeWork {
+		return wire.NodeWork{
+			Job: h.Job.String(), Attempt: int64(h.Attempt), Phase: phases[h.Phase], Percent: int64(h.Percent), Slots: h.Spec.Demands.Slots,
+		}
 	})
 }
 
@@ -103,6 +106,17 @@ func timelineOf(live *core.NodeView, wall func(fleet.Time) time.Time) []wire.Lea
 		list[i] = wire.LeaseChange{State: c.State.String(), Cause: c.Event.String(), At: wall(c.At).UnixMilli()}
 	}
 	return list
+}
+
+// tellWork says of a node's work what it is, where the scope sees it; row is that of live.
+func tellWork(row *wire.NodeRow, live *core.NodeView, scope record.Scope, wall func(fleet.Time) time.Time) {
+	for i := range live.Running {
+		held := &live.Running[i]
+		if scope.Sees(held.Spec.Owner, held.Pool) {
+			work := &row.Running[i]
+			work.App, work.Runner, work.StartedAt = held.Spec.App, held.Spec.Runner, wallMillis(held.StartedAt, wall)
+		}
+	}
 }
 
 func poolRow(p *core.PoolView, spark []int64, at fleet.Time) wire.PoolRow {

@@ -13,6 +13,7 @@ import type {
   Moved,
   NewLicense,
   Node,
+  NodeHistory,
   Session,
   SetupDone,
   SetupRequest,
@@ -28,6 +29,10 @@ export const signOut = () => request<void>("DELETE", "/v1/session");
 export const setUp = (body: SetupRequest) => request<SetupDone>("POST", "/v1/setup", { body });
 
 export const createLicense = (body: LicenseRequest) => request<NewLicense>("POST", "/v1/admin/licenses", { body });
+
+export const getNode = (id: string) => request<Node>("GET", `/v1/nodes/${at(id)}`);
+/** What the server remembers of a node since it started. */
+export const getNodeHistory = (id: string) => request<NodeHistory>("GET", `/v1/nodes/${at(id)}/history`);
 
 /** What would be done to these nodes together. */
 export const tryNodes = (body: ImpactRequest, signal: AbortSignal) => request<Impact>("POST", "/v1/admin/nodes/impact", { body, signal });

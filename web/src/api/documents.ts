@@ -729,6 +729,32 @@ export interface JobLog {
   truncated: boolean; // bytes between head and tail are not kept
 }
 
+/** NodeHistory is what the server remembers of a node since it started: a bounded number of each. */
+export interface NodeHistory {
+  node: string;
+  at: string;
+  sessionSince?: string; // of the newest; absent: none since the server started
+  suspectMs: number; // so long without a frame makes it suspect
+  lostMs: number;
+  decisions: NodeDecision[]; // those of now first, then the newest first
+  log: NodeLogLine[]; // newest first
+}
+
+/** NodeDecision is one that chose the node, or that rejects it now. */
+export interface NodeDecision {
+  at?: string; // absent: of now, of a job that waits
+  outcome: string; // chosen, rejected
+  job: string;
+  app: string;
+  reason: string;
+}
+
+/** NodeLogLine is one thing that happened on a node. */
+export interface NodeLogLine {
+  at: string;
+  text: string;
+}
+
 /** PlacementRequest is the body of POST /v1/placements: the same app, role and key give the same placement while it lasts. */
 export interface PlacementRequest {
   app: string;

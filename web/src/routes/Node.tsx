@@ -1,19 +1,23 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { age, bytes, count, duration, hourMinute, moment, plural, shortDigest, shortId } from "../format";
+import { getNode } from "../api/calls";
+import { age, bytes, count, duration, hourMinute, moment, plural, shortDigest } from "../format";
 import { useNow, useStale, useTopic } from "../live/live";
 import type { Live } from "../live/store";
 import { isSuperadmin, maySteer, useSession } from "../session";
 import { Columns, Page } from "../shell/Page";
 import { holdText, nodeState, outOfUse } from "../state";
 import { changeIn } from "../strings";
-import { CapacityBar, Progress } from "../ui/bars";
+import { CapacityBar } from "../ui/bars";
 import { Button } from "../ui/controls";
 import { Glyph, State } from "../ui/Glyph";
 import { Empty, Facts, Figure, Gray, Panel, Strip } from "../ui/Panel";
 import type { LeaseChange, NodeRow, Share } from "../wire/messages";
 import { LiftSheet, liftable, NodeActions, NodeMenu } from "./NodeActions";
+import { NodeDecisions, NodeLog, useHistory } from "./NodePast";
 import { ageOf } from "./Nodes";
+import { NodeWork } from "./NodeWork";
 import styles from "./node.module.css";
 
 type Row = Live<NodeRow>;
@@ -53,13 +57,15 @@ export function Node() {
         main={
           <>
             <Lease node={node} />
-            <Work node={node} />
+            <NodeWork node={node} />
+            <NodeDecisions node={node} />
           </>
         }
         side={
           <>
             <Session node={node} />
             <Identity node={node} />
+            <NodeLog node={node} />
           </>
         }
       />
@@ -91,7 +97,7 @@ function Note({ node }: { node: Row }) {
 
 function Numbers({ node }: { node: Row }) {
   const out = outOfUse(node);
-  const free = node.slots_total - node.slots_used;
+  const free = node.slots_total - node.slots_used - out;
   const host = node.memory.some((m) => m.name === "host");
   const things = [
     ...(host || node.memory_mib > 0 ? [<Host key="host" node={node} />] : []),
@@ -104,7 +110,8 @@ function Numbers({ node }: { node: Row }) {
         <Figure label="Slots" value={count(node.slots_used)} note={`of ${count(node.slots_total)}`}>
           <CapacityBar used={node.slots_used} out={out} total={node.slots_total} />
           <span className={styles.under}>
-            {plural(node.running.length, "job")}, {out > 0 ? `${count(out)} out of use` : `${count(free)} free`}
+            {plural(node.running.length, "job")}, {node.placements > 0 ? plural(node.placements, "placement") : `${count(free)} free`}
+            {out > 0 && `, ${count(out)} out of use`}
           </span>
         </Figure>
         {things.slice(0, most)}
@@ -251,85 +258,22 @@ function Breaks({ list }: { list: Span[] }) {
   );
 }
 
-function Work({ node }: { node: Row }) {
-  const jobs = useTopic("jobs").byId;
-  const now = useNow();
-  return (
-    <Panel
-      title="Running work"
-      note={`${plural(node.running.length, "job")}, ${plural(node.slots_used, "slot")}`}
-      flush
-      side={
-        <Link to="/jobs" search={{ q: `node:${node.id}` }} data-link>
-          Open as jobs
-        </Link>
-      }
-    >
-      {node.running.length === 0 ? (
-        <Empty title="Nothing runs here">
-          {nodeState(node) === "ready" ? "It waits for work of its pool." : `It is ${nodeState(node)}: no new work comes here.`}
-        </Empty>
-      ) : (
-        <ul className={styles.work}>
-          <li className={styles.workHead} aria-hidden="true">
-            <span>Job</span>
-            <span>App</span>
-            <span>Runner</span>
-            <span className={styles.time}>Attempt</span>
-            <span>Progress</span>
-            <span />
-            <span className={styles.time}>Running for</span>
-          </li>
-          {node.running.map((w) => {
-            const job = jobs.get(w.job);
-            return (
-              <li key={`${w.job} ${w.attempt}`}>
-                <Link to="/jobs/$id" params={{ id: w.job }} className="mono" title={w.job}>
-                  {shortId(w.job)}
-                </Link>
-                <span className={styles.what}>
-                  <span className="visually-hidden">app </span>
-                  {job?.app}
-                </span>
-                <span className={styles.what}>
-                  <span className="visually-hidden">runner </span>
-                  {job?.runner}
-                </span>
-                <span className={styles.attempt}>
-                  <span className="visually-hidden">attempt </span>
-                  {w.attempt}
-                </span>
-                <span className={styles.bar}>
-                  <Progress percent={w.percent} />
-                </span>
-                <span className={styles.percent}>{w.phase === "running" ? `${w.percent}%` : w.phase}</span>
-                <span className={styles.time}>{job?.started_at ? duration(now - job.started_at) : ""}</span>
-              </li>
-            );
-          })}
-        </ul>
-      )}
-    </Panel>
-  );
-}
-
 function Session({ node }: { node: Row }) {
   const now = useNow();
+  const past = useHistory(node).data;
   const seen = ageOf(node.last_seen_ms, node.received, now);
-  const since = ageOf(node.since_ms, node.received, now);
+  const rows: [string, React.ReactNode][] = [
+    ["Epoch", node.epoch > 0 ? `${count(node.epoch)}${past?.sessionSince ? `, since ${moment(past.sessionSince)}` : ""}` : "none yet"],
+    ["From", node.address ? <code key="a">{node.address}</code> : "unknown"],
+    ["Suspect after", past ? `${duration(past.suspectMs)} without a frame, lost after ${duration(past.lostMs)}` : ""],
+    ["Agent", [node.agent_version, `${node.os} ${node.arch}`.trim()].filter(Boolean).join(", ") || "unknown"],
+    ["Spool", node.spooled > 0 ? plural(node.spooled, "result") : "empty"],
+  ];
+  if (!node.accepting) rows.push(["Takes work", node.accept_reason || "no"]);
+  if (!node.healthy) rows.push(["Health", node.health_reasons.join(", ") || "not good"]);
   return (
     <Panel title="Session" side={seen < 0 ? "never seen" : `seen ${age(seen)} ago`}>
-      <Facts
-        rows={[
-          ["Epoch", node.epoch > 0 ? count(node.epoch) : "none yet"],
-          ["State", since < 0 ? node.lease : `${node.lease} for ${duration(since)}`],
-          ["From", node.address ? <code key="a">{node.address}</code> : "unknown"],
-          ["Takes work", node.accepting ? "yes" : node.accept_reason || "no"],
-          ["Health", node.healthy ? "good" : node.health_reasons.join(", ") || "not good"],
-          ["Agent", [node.agent_version, `${node.os} ${node.arch}`.trim()].filter(Boolean).join(", ") || "unknown"],
-          ["Spool", node.spooled > 0 ? plural(node.spooled, "result") : "empty"],
-        ]}
-      />
+      <Facts rows={rows} />
     </Panel>
   );
 }
@@ -359,8 +303,10 @@ function Holds({ node }: { node: Row }) {
 }
 
 function Identity({ node }: { node: Row }) {
+  const record = useQuery({ queryKey: ["node", node.id, node.version], queryFn: () => getNode(node.id), placeholderData: (old) => old }).data;
   const rows: [string, React.ReactNode][] = [
     ["Owner", node.owner ? `user ${node.owner}` : "none"],
+    ...(record?.license ? ([["License", record.license]] as [string, string][]) : []),
     [
       "Machine",
       node.machine_id ? (

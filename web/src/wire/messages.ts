@@ -199,18 +199,26 @@ export const shareShape: Shape<Share> = fields<Share>({
   reserved: int,
 });
 
-/** RunningWork is one line of what a node runs. */
-export interface RunningWork {
+/** NodeWork is one attempt that the server holds on a node. App, Runner and StartedAt stand in the topic of the node alone, of work that the console may see. */
+export interface NodeWork {
   job: string;
   attempt: number;
   phase: "accepted" | "running" | "stopping";
   percent: number;
+  slots: number;
+  app: string;
+  runner: string;
+  started_at: number; // 0: not yet
 }
-export const runningWorkShape: Shape<RunningWork> = fields<RunningWork>({
+export const nodeWorkShape: Shape<NodeWork> = fields<NodeWork>({
   job: str,
   attempt: int,
   phase: str as Shape<"accepted" | "running" | "stopping">,
   percent: int,
+  slots: int,
+  app: str,
+  runner: str,
+  started_at: int,
 });
 
 /** Pair is one label, endpoint or parameter. Lists of pairs stand where a map would let a hostile key such as __proto__ reach a browser. */
@@ -254,7 +262,8 @@ export interface NodeRow {
   slots_used: number;
   memory: Share[]; // by domain; host is the machine's own
   resources: Share[];
-  running: RunningWork[];
+  running: NodeWork[];
+  placements: number; // that last there
   backend: string;
   runners: string[];
   epoch: number;
@@ -289,7 +298,8 @@ export const nodeRowShape: Shape<NodeRow> = fields<NodeRow>({
   slots_used: int,
   memory: list(shareShape),
   resources: list(shareShape),
-  running: list(runningWorkShape),
+  running: list(nodeWorkShape),
+  placements: int,
   backend: str,
   runners: list(str),
   epoch: int,

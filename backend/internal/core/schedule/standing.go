@@ -1,5 +1,7 @@
 package schedule
 
+import "slices"
+
 // Standing is where work stands among what waits for a pool.
 type Standing struct {
 	Of         int64 // of its app, itself included
@@ -57,4 +59,34 @@ func (s *strand) before(w *Waiter) (n int64) {
 		}
 	}
 	return n
+}
+
+// Firsts lists what is served first of each kind of request that waits for the
+// pool, whatever waits longest before; work that is parked is left out.
+func (q *Queue) Firsts(pool string) (list []*Waiter) {
+	p := q.pools[pool]
+	if p == nil {
+		return nil
+	}
+	for _, l := range p.lines {
+		if len(l.heap) > 0 {
+			list = append(list, l.heap[0].peek())
+		}
+	}
+	return slices.DeleteFunc(list, func(w *Waiter) bool { return w == nil })
+}
+
+// peek is the strand's work that is served first, or nil; unlike head it leaves
+// stale entries where they are.
+func (s *strand) peek() *Waiter {
+	var best *entry
+	for i := range s.heap {
+		if e := &s.heap[i]; !e.stale() && (best == nil || e.before(best)) {
+			best = e
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return best.w
 }

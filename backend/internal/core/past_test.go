@@ -1,0 +1,57 @@
+package core
+
+import (
+	"slices"
+	"testing"
+
+	"rockpool/backend/internal/core/fleet"
+)
+
+func TestNodePast_RemembersWhatHappenedAndWhatWaits(t *testing.T) {
+	w := script(t, record("n1", "pool-1", 1, 4))
+	spec := w.spec("a1", 3)
+	w.submit(spec, "")
+	w.commit()
+	a := w.agents[0]
+	w.d.Accept(w.now, a.id, a.epoch, Attempt{Job: spec.ID, Attempt: 1}, w.pending)
+	w.after()
+	w.commit()
+	large := w.spec("a1", 2)
+	w.submit(large, "")
+	for range 3 {
+		w.submit(w.spec("a1", 2), "") // of the same kind: told once
+	}
+	w.commit()
+	rec := w.d.nodes["n1"].rec
+	rec.Version++
+	rec.Holds = []fleet.Hold{{Kind: fleet.HoldCordon, Owner: fleet.OwnerOperator, Actor: "ada", Reason: "disk"}}
+	w.d.PutNode(w.now, rec, w.pending)
+	w.after()
+	past := w.d.NodePast("n1")
+	if len(past.Chosen) != 1 || past.Chosen[0].Job != spec.ID || past.Chosen[0].Free != 4 {
+		t.Errorf("it was chosen for %+v", past.Chosen)
+	}
+	if len(past.Rejected) != 1 || past.Rejected[0].Spec.ID != large.ID || !slices.Equal(past.Rejected[0].Reasons, []fleet.Reason{fleet.Cordoned, fleet.NoSlots}) {
+		t.Errorf("it rejects %+v", past.Rejected)
+	}
+	var kinds []NodeEventKind
+	for _, e := range past.Events {
+		kinds = append(kinds, e.Kind)
+	}
+	if want := []NodeEventKind{NodeHeld, NodeStarted, NodeOpened}; !slices.Equal(kinds, want) || past.Events[0].Detail != "cordon, ada: disk" {
+		t.Errorf("the events are %+v", past.Events)
+	}
+	if unknown := w.d.NodePast("nobody"); len(unknown.Events) != 0 || unknown.OpenedAt != 0 {
+		t.Errorf("of a node that there is not: %+v", unknown)
+	}
+}
+
+func TestRecent_KeepsTheNewest(t *testing.T) {
+	var r recent[int]
+	for i := range 7 {
+		r.add(i, 3)
+	}
+	if got := r.list(); !slices.Equal(got, []int{6, 5, 4}) {
+		t.Errorf("it keeps %v", got)
+	}
+}
