@@ -53,7 +53,7 @@ test("nodes are chosen and drained together, after the server has tried it", asy
   await sheet.getByRole("button", { name: "Drain 2 nodes" }).click();
   await expect(page.getByText("2 nodes are draining.")).toBeVisible();
   await expect(bar).toHaveCount(0);
-  await expect(page.getByRole("row", { name: /ams-edge-01/ })).toContainText(/drain (9|10)m, user 1: new kernel/);
+  await expect(page.getByRole("row", { name: /ams-edge-01/ })).toContainText(/drain (9|10)m, admin: new kernel/);
 
   await place(page, "Fleet").click();
   const card = page.locator("[data-pool=pool-1]");
@@ -84,7 +84,7 @@ test("a node is held and let go again, with who and until when", async ({ page, 
   const sheet = page.getByRole("dialog");
   await sheet.getByLabel("Work may run for").selectOption("1h");
   await sheet.getByRole("button", { name: "Drain 1 node" }).click();
-  await expect(page.getByText(/drain (59m|1h), user 1/)).toBeVisible();
+  await expect(page.getByText(/drain (59m|1h), admin/)).toBeVisible();
   await expect(page.getByRole("button", { name: "Drain" })).toHaveCount(0);
   await axeClean(page, "node, held");
   await page.getByRole("button", { name: "Lift" }).click();

@@ -87,6 +87,10 @@ func TestCreateNode(t *testing.T) {
 	if err != nil || shared.Pool != fleet.PoolDefault || shared.Owner != 0 || shared.MaxSlots != 0 {
 		t.Fatalf("made %+v, %v", shared, err)
 	}
+	held, err := db.CordonNode(ctx, record.Actor{Subject: fmt.Sprintf("u:%d", ada.ID)}, "rack-1", "disk", nil)
+	if err != nil || len(held.Holds) != 1 || held.Holds[0].Actor != ada.Name {
+		t.Errorf("a person's hold reads %+v, %v", held.Holds, err)
+	}
 	for _, c := range []struct {
 		node fleet.NodeRecord
 		code fleet.Code
