@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,66 +17,27 @@ import (
 	"rockpool/tests/rig"
 )
 
-// workshop is where an agent's runners leave traces that no program can deny: a
-// line for each start and each signal. They run while the file hold is there.
-type workshop struct {
-	t   *testing.T
-	dir string
-}
+// workshop is a rig's with a runner that does not want to end.
+type workshop struct{ *rig.Workshop }
 
 func newWorkshop(t *testing.T) *workshop {
 	t.Helper()
-	w := &workshop{t: t, dir: t.TempDir()}
-	if err := os.WriteFile(w.path("hold"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
-func (w *workshop) path(name string) string { return filepath.Join(w.dir, name) }
-
-// release lets the runners end.
-func (w *workshop) release() {
-	w.t.Helper()
-	if err := os.Remove(w.path("hold")); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// lines of a trace; one that nobody wrote has none.
-func (w *workshop) lines(name string) []string {
-	w.t.Helper()
-	content, err := os.ReadFile(w.path(name))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.t.Fatal(err)
-	}
-	return strings.Fields(string(content))
+	return &workshop{rig.NewWorkshop(t)}
 }
 
 // runners: wait runs until it is released; stubborn does not heed TERM and has
 // a child that does not either.
 func (w *workshop) runners() string {
-	return fmt.Sprintf(`
-[[runner]]
-name = "wait"
-argv = ["/bin/sh", "-c", "echo $ROCKPOOL_JOB/$ROCKPOOL_ATTEMPT >> %[1]s/starts; while [ -e %[1]s/hold ]; do sleep 0.05; done"]
+	return w.Runners() + fmt.Sprintf(`
 [[runner]]
 name = "stubborn"
-argv = ["/bin/sh", "%[2]s", "%[1]s"]
-`, w.dir, w.script("stubborn", `
+argv = ["/bin/sh", "%s", "%s"]
+`, w.Script("stubborn", `
 trap 'echo TERM >> $1/signals' TERM
 ( trap '' TERM; while [ -e $1/hold ]; do sleep 0.05; done ) &
 echo $$ $! >> $1/pids
 while [ -e $1/hold ]; do sleep 0.05; done
-`))
-}
-
-func (w *workshop) script(name, content string) string {
-	w.t.Helper()
-	if err := os.WriteFile(w.path(name), []byte(content), 0o700); err != nil {
-		w.t.Fatal(err)
-	}
-	return w.path(name)
+`), w.Path(""))
 }
 
 // agent starts a real agent of the tenant with the workshop's runners.
@@ -86,16 +45,6 @@ func (u *tenant) agent(name string, slots int, w *workshop) *rig.Agent {
 	u.t.Helper()
 	return rig.NewAgent(u.t, u.s, rig.AgentOptions{
 		Name: u.name + "-" + name, License: u.license.LicenseCode, Slots: slots, More: w.runners(),
-	})
-}
-
-// awaitStart waits until the attempt's program runs.
-func (w *workshop) awaitStart(job string, attempt int) {
-	w.t.Helper()
-	want := fmt.Sprintf("%s/%d", job, attempt)
-	rig.Await(w.t, patience, func() (bool, string) {
-		starts := w.lines("starts")
-		return slices.Contains(starts, want), fmt.Sprintf("starts %v, want %s", starts, want)
 	})
 }
 
@@ -114,14 +63,14 @@ func TestCase_C4_AKilledAgentsWorkRunsElsewhere(t *testing.T) {
 	u, w := newTenant(t, server(t)), newWorkshop(t)
 	doomed := u.agent("a-doomed", 2, w)
 	job := u.submit(runner("wait"))
-	w.awaitStart(job.ID, 1)
+	w.AwaitStart(job.ID, 1)
 	heir := u.agent("b-heir", 1, w)
 	if memory, sql := u.reserved(doomed.Name); memory != 1 || sql != 1 {
 		t.Errorf("%d slots are reserved in memory and %d in SQL, want 1", memory, sql)
 	}
 	doomed.Kill(t)
 	killed := time.Now()
-	w.awaitStart(job.ID, 2)
+	w.AwaitStart(job.ID, 2)
 	// Half a lease for what a busy machine adds.
 	if took := time.Since(killed); took > lostAfter*3/2 {
 		t.Errorf("it ran elsewhere after %v", took)
@@ -132,14 +81,14 @@ func TestCase_C4_AKilledAgentsWorkRunsElsewhere(t *testing.T) {
 	if node := doomed.AwaitLease(t, u.s, "lost"); node.Running != 0 {
 		t.Errorf("the lost node is %+v", node)
 	}
-	w.release()
+	w.Release()
 	if done := u.await(job.ID, "succeeded"); done.Node != heir.Name || done.Attempt != 2 {
 		t.Errorf("ended %s", inWords(done))
 	}
 	if list := u.attempts(job.ID); len(list) != 2 || list[0].Outcome != "orphaned" || text(list[0].Reason) != "node_lost" {
 		t.Errorf("attempts %+v", list)
 	}
-	if starts := w.lines("starts"); len(starts) != 2 {
+	if starts := w.Lines("starts"); len(starts) != 2 {
 		t.Errorf("starts %v", starts)
 	}
 }
@@ -149,7 +98,7 @@ func TestCase_E1_AHundredCancelsAreOne(t *testing.T) {
 	u, w := newTenant(t, server(t)), newWorkshop(t)
 	a := u.agent("1", 1, w)
 	job := u.submit(runner("stubborn"))
-	rig.Await(t, patience, func() (bool, string) { return len(w.lines("pids")) == 2, "it has not started" })
+	rig.Await(t, patience, func() (bool, string) { return len(w.Lines("pids")) == 2, "it has not started" })
 	grace := backendtest.Duration(time.Second)
 	began := time.Now()
 	var cancels sync.WaitGroup
@@ -165,10 +114,10 @@ func TestCase_E1_AHundredCancelsAreOne(t *testing.T) {
 	if took := time.Since(began); took < time.Second || took > 10*time.Second {
 		t.Errorf("canceled after %v with a grace of 1s", took)
 	}
-	if signals := w.lines("signals"); len(signals) != 1 {
+	if signals := w.Lines("signals"); len(signals) != 1 {
 		t.Errorf("its program got %v, want TERM once", signals)
 	}
-	for _, pid := range w.lines("pids") {
+	for _, pid := range w.Lines("pids") {
 		if lives(t, pid) {
 			t.Errorf("process %s lives on", pid)
 		}
@@ -185,7 +134,7 @@ func TestCase_E1_AHundredCancelsAreOne(t *testing.T) {
 		t.Errorf("canceled once more: %+v, %v", again, err)
 	}
 	// The node works on.
-	w.release()
+	w.Release()
 	u.await(u.submit(runner("wait")).ID, "succeeded")
 }
 
@@ -305,7 +254,7 @@ func TestCase_N18_AStoppingAgentEndsWhatItRuns(t *testing.T) {
 	u, w := newTenant(t, server(t)), newWorkshop(t)
 	a := u.agent("1", 2, w)
 	job := u.submit(runner("wait"))
-	w.awaitStart(job.ID, 1)
+	w.AwaitStart(job.ID, 1)
 	a.Signal(syscall.SIGTERM)
 	rig.Await(t, patience, func() (bool, string) {
 		pool, err := u.client.Pool(t.Context(), u.pool())
@@ -316,7 +265,7 @@ func TestCase_N18_AStoppingAgentEndsWhatItRuns(t *testing.T) {
 	if now := u.job(job.ID); now.State != "running" {
 		t.Errorf("the running job is %s", inWords(now))
 	}
-	w.release()
+	w.Release()
 	a.Wait(t, patience)
 	if code := a.ExitCode(); code != 0 {
 		t.Errorf("the agent ended with %d", code)
@@ -325,7 +274,7 @@ func TestCase_N18_AStoppingAgentEndsWhatItRuns(t *testing.T) {
 		t.Errorf("after its agent has ended the job is %s", inWords(done))
 	}
 	u.mustBe(u.job(next.ID), "queued", "pool_exhausted")
-	if starts := w.lines("starts"); len(starts) != 1 {
+	if starts := w.Lines("starts"); len(starts) != 1 {
 		t.Errorf("starts %v", starts)
 	}
 }

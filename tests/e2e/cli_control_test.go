@@ -135,7 +135,7 @@ func TestCase_E8_ADrainThatWaitsNamesItsBlockers(t *testing.T) {
 	u, w := newTenant(t, server(t)), newWorkshop(t)
 	a := u.agent("1", 1, w)
 	job := u.submit(runner("wait"))
-	w.awaitStart(job.ID, 1)
+	w.AwaitStart(job.ID, 1)
 	u.walk(u.s.AdminToken, step{"node drain " + a.Name + " --deadline 2s --wait --every 500ms", 0, a.Name + " still runs 1: job " + job.ID + " attempt 1"})
 	u.await(job.ID, "queued")
 

@@ -45,8 +45,8 @@ func TestCase_E4_DrainedWorkRunsAgainOrFailsByPolicy(t *testing.T) {
 	a := u.agent("1", 2, w)
 	again := u.submit(runner("wait"), func(r *backendtest.JobRequest) { r.MaxAttempts = new(int32(1)) })
 	never := u.submit(runner("wait"), func(r *backendtest.JobRequest) { r.OnNodeLost = "fail" })
-	w.awaitStart(again.ID, 1)
-	w.awaitStart(never.ID, 1)
+	w.AwaitStart(again.ID, 1)
+	w.AwaitStart(never.ID, 1)
 	if drained := u.drain(a.Name, time.Second); !drained.Applied || len(drained.Running) != 2 {
 		t.Errorf("drained: %+v", drained)
 	}
@@ -55,14 +55,14 @@ func TestCase_E4_DrainedWorkRunsAgainOrFailsByPolicy(t *testing.T) {
 	if counted := u.counted(again.ID); counted != 0 {
 		t.Errorf("%d attempts count", counted)
 	}
-	w.release()
+	w.Release()
 	if _, err := u.s.Admin.UncordonNode(t.Context(), a.Name, "done", 0); err != nil {
 		t.Fatal(err)
 	}
 	if job := u.await(again.ID, "succeeded"); job.Attempt != 2 || u.counted(again.ID) != 1 {
 		t.Errorf("it ended as %s", inWords(job))
 	}
-	if starts := w.lines("starts"); len(starts) != 3 {
+	if starts := w.Lines("starts"); len(starts) != 3 {
 		t.Errorf("starts %v", starts)
 	}
 }
@@ -90,6 +90,6 @@ func TestCase_E7_AGoodbyeHoldsUntilTheNodeIsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	await("")
-	w.release()
+	w.Release()
 	u.await(u.submit(runner("wait")).ID, "succeeded")
 }

@@ -25,7 +25,7 @@ argv = ["/bin/sh", "-c", "i=0; while [ -e %[1]s/hold ]; do i=$((i+1)); echo line
 [[runner]]
 name = "flood"
 argv = ["/bin/sh", "-c", "yes & while [ -e %[1]s/hold ]; do sleep 0.05; done; kill $!; echo the end"]
-`, w.dir)
+`, w.Path(""))
 }
 
 func (u *tenant) speaker(name string, w *workshop) *rig.Agent {
@@ -89,7 +89,7 @@ func TestFollow_ALogIsReadWhileItIsWritten(t *testing.T) {
 	if state := u.job(job.ID).State; state != "running" {
 		t.Errorf("the job is %s while its log is read", state)
 	}
-	w.release()
+	w.Release()
 	rest, err := io.ReadAll(second.lines)
 	if text := string(rest); err != nil || !strings.HasPrefix(text, "line 61\n") || !strings.HasSuffix(text, "\nthe end\n") {
 		t.Errorf("the rest is %.50q…%q, %v", text, text[max(0, len(text)-50):], err)
@@ -136,7 +136,7 @@ func TestFollow_AFloodCostsNoMemory(t *testing.T) {
 	if lines < 30_000 {
 		t.Errorf("%d lines beside %d gaps", lines, gaps)
 	}
-	w.release()
+	w.Release()
 	rest, err := io.ReadAll(l.lines)
 	if err != nil || !strings.HasSuffix(string(rest), "the end\n") {
 		t.Errorf("ended with %q, %v", rest[max(0, len(rest)-50):], err)
@@ -236,7 +236,7 @@ func TestFollow_ARestartOfTheServerCutsTheLog(t *testing.T) {
 			a.AwaitLease(t, s, "ready")
 			again := u.listen(u.client, job.ID)
 			again.talk(1, 30)
-			w.release()
+			w.Release()
 			if rest, err := io.ReadAll(again.lines); err != nil || !strings.HasSuffix(string(rest), "the end\n") {
 				t.Errorf("ended with %q, %v", rest[max(0, len(rest)-50):], err)
 			}

@@ -23,7 +23,7 @@ func TestHoldsOutliveAKilledServer(t *testing.T) {
 	u, w := newTenant(t, s), newWorkshop(t)
 	a := u.agent("1", 1, w)
 	job := u.submit(runner("wait"))
-	w.awaitStart(job.ID, 1)
+	w.AwaitStart(job.ID, 1)
 	bad := newTenant(t, s)
 	sick := bad.node("sick", rig.RawOptions{Slots: 4, Answer: declining})
 	for range 5 {
@@ -47,7 +47,7 @@ func TestHoldsOutliveAKilledServer(t *testing.T) {
 	u.mustBe(u.await(job.ID, "queued"), "queued", "drained")
 	sick.Join(t)
 	held(sick.Name, "auto/auto")
-	w.release()
+	w.Release()
 	if _, err := s.Admin.UncordonNode(t.Context(), a.Name, "", 0); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ name    = "make"
 argv    = ["/bin/sh", "-c", "echo $ROCKPOOL_JOB/$ROCKPOOL_ATTEMPT >> %[1]s/starts; while [ -e %[1]s/hold ]; do sleep 0.05; done; printf %[2]s > made"]
 outputs = ["made"]
 success = { outputs = ["made"] }
-`, w.dir, content)
+`, w.Path(""), content)
 }
 
 func TestOutputs_WaitForAServerThatIsAway(t *testing.T) {
@@ -28,9 +28,9 @@ func TestOutputs_WaitForAServerThatIsAway(t *testing.T) {
 	u, w := newTenant(t, s), newWorkshop(t)
 	rig.NewAgent(t, s, rig.AgentOptions{Name: u.name, License: u.license.LicenseCode, Slots: 1, More: makerOf(w, "whole")})
 	job := u.submit(runner("make"))
-	w.awaitStart(job.ID, 1)
+	w.AwaitStart(job.ID, 1)
 	s.Kill(t)
-	w.release()
+	w.Release()
 	s.Start(t)
 	done := u.await(job.ID, "succeeded")
 	if got := string(u.fetch(done, "made")); got != "whole" || done.Attempt != 1 {

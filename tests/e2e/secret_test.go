@@ -23,7 +23,7 @@ func TestAttack_A40_NoSecretIsKept(t *testing.T) {
 	u, w := newTenant(t, s), newWorkshop(t)
 	a := u.agent("real", 1, w)
 	n := u.node("raw", rig.RawOptions{Answer: rig.Diligent})
-	w.release()
+	w.Release()
 	u.await(u.submit(runner("wait")).ID, "succeeded")
 	u.await(u.submit().ID, "succeeded")
 	own, err := u.client.CreateToken(t.Context(), "", backendtest.TokenRequest{Name: "own"})

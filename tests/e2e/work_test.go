@@ -119,7 +119,7 @@ func TestInv_I24_CancelAgainstResultOfAnAgent(t *testing.T) {
 	t.Parallel()
 	u, w := newTenant(t, server(t)), newWorkshop(t)
 	a := u.agent("1", 8, w)
-	w.release()
+	w.Release()
 	var racing sync.WaitGroup
 	ids := make([]string, 64)
 	for i := range ids {
@@ -140,7 +140,7 @@ func TestInv_I24_CancelAgainstResultOfAnAgent(t *testing.T) {
 	if memory, sql := u.reserved(a.Name); memory != 0 || sql != 0 {
 		t.Errorf("%d slots stay reserved in memory, %d in SQL", memory, sql)
 	}
-	starts := w.lines("starts")
+	starts := w.Lines("starts")
 	slices.Sort(starts)
 	if once := slices.Compact(slices.Clone(starts)); len(once) != len(starts) {
 		t.Errorf("an attempt started twice: %v", starts)

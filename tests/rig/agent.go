@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ type Agent struct {
 	Name   string
 	Dir    string // state
 	config string
+	within []string
 }
 
 // AgentOptions of NewAgent.
@@ -25,20 +27,21 @@ type AgentOptions struct {
 	Name    string
 	License string
 	Slots   int
-	More    string // TOML: further settings, then [[runner]] tables
+	More    string   // TOML: further settings, then [[runner]] tables
+	Within  []string // command that starts it somewhere else, in its own place; nil: here
 }
 
 // NewAgent starts an agent on fresh state and waits until its node is ready.
 func NewAgent(t testing.TB, s *Server, o AgentOptions) *Agent {
 	t.Helper()
-	a := &Agent{Name: o.Name, Dir: filepath.Join(publicDir(t), "state")}
+	a := &Agent{Name: o.Name, Dir: filepath.Join(publicDir(t), "state"), within: o.Within}
 	if err := os.Mkdir(a.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	license := filepath.Join(filepath.Dir(a.Dir), "license")
 	a.config = filepath.Join(filepath.Dir(a.Dir), "agent.toml")
 	writeFile(t, license, o.License)
-	writeFile(t, a.config, fmt.Sprintf("server_url = %q\nstate_dir = %q\nlicense_file = %q\nnode_id = %q\nslots = %d\n%s",
+	writeFile(t, a.config, fmt.Sprintf("server_url = %q\nallow_plain_http = true\nstate_dir = %q\nlicense_file = %q\nnode_id = %q\nslots = %d\n%s",
 		s.URL, a.Dir, license, o.Name, o.Slots, o.More))
 	a.Start(t)
 	t.Cleanup(func() {
@@ -59,7 +62,8 @@ func NewAgent(t testing.TB, s *Server, o AgentOptions) *Agent {
 // Start runs the program and does not wait.
 func (a *Agent) Start(t testing.TB) {
 	t.Helper()
-	a.Process = start(t, "rockpool-agent "+a.Name, Binary(t, "rockpool-agent"), []string{"--config", a.config}, nil)
+	command := append(slices.Clone(a.within), Binary(t, "rockpool-agent"), "--config", a.config)
+	a.Process = start(t, "rockpool-agent "+a.Name, command[0], command[1:], nil)
 }
 
 // Secret is the node's own, from its state.

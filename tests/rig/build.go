@@ -4,6 +4,7 @@
 package rig
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,18 +29,41 @@ var built struct {
 // with the race detector when the tests have it.
 func Binary(t testing.TB, name string) string {
 	t.Helper()
+	path, err := build(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// programsVariable names the folder of programs that are built already.
+const programsVariable = "ROCKPOOL_TEST_PROGRAMS"
+
+// Prebuild builds programs for this process and for what it executes in its place:
+// where that runs, nothing may be there to build from.
+func Prebuild(names ...string) error {
+	for _, name := range names {
+		if _, err := build(name); err != nil {
+			return err
+		}
+	}
+	return os.Setenv(programsVariable, built.dir)
+}
+
+func build(name string) (path string, err error) {
 	built.mu.Lock()
 	defer built.mu.Unlock()
 	if built.dir == "" {
-		dir, err := os.MkdirTemp("", "rockpool-rig-")
-		if err != nil {
-			t.Fatal(err)
-		}
-		built.dir = dir
+		built.dir = os.Getenv(programsVariable)
 	}
-	path := filepath.Join(built.dir, name)
+	if built.dir == "" {
+		if built.dir, err = os.MkdirTemp("", "rockpool-rig-"); err != nil {
+			return "", err
+		}
+	}
+	path = filepath.Join(built.dir, name)
 	if _, err := os.Stat(path); err == nil {
-		return path
+		return path, nil
 	}
 	args := []string{"build", "-o", path}
 	if raceEnabled {
@@ -48,9 +72,9 @@ func Binary(t testing.TB, name string) string {
 	command := exec.Command("go", append(args, programs[name])...)
 	command.Dir = Root()
 	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", name, err, out)
+		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}
-	return path
+	return path, nil
 }
 
 // Root is the top of the tree.
@@ -63,8 +87,10 @@ func Root() string {
 // that they built.
 func Main(m *testing.M) int {
 	defer func() {
-		if built.dir != "" {
-			os.RemoveAll(built.dir)
+		for _, dir := range []string{built.dir, os.Getenv(programsVariable)} {
+			if dir != "" {
+				os.RemoveAll(dir)
+			}
 		}
 	}()
 	return max(m.Run(), stopShared())

@@ -35,6 +35,10 @@ var Fast = []string{
 	"ROCKPOOL_LEASE_HEARTBEAT=1s", "ROCKPOOL_LEASE_SUSPECT=2500ms", "ROCKPOOL_LEASE_LOST=6s", "ROCKPOOL_LEASE_REDIAL_WINDOW=500ms",
 }
 
+// Host is the address that servers listen on; a test process whose agents are
+// elsewhere sets another one before it starts any.
+var Host = "127.0.0.1"
+
 // NewServer starts a server on fresh data, with its private PostgreSQL, and
 // redeems its setup token. env are settings of this server. It is stopped, and
 // must stop cleanly, at the test's end.
@@ -72,7 +76,7 @@ func LaunchServerOn(t testing.TB, dir string, env ...string) *Server {
 
 func newServer(t testing.TB, dir string, env []string) *Server {
 	t.Helper()
-	return &Server{URL: "http://" + FreeAddress(t), MetricsURL: "http://" + FreeAddress(t) + "/metrics", Dir: dir, env: env}
+	return &Server{URL: "http://" + freeAddress(t, Host), MetricsURL: "http://" + FreeAddress(t) + "/metrics", Dir: dir, env: env}
 }
 
 // finish stops the server at its test's end.
@@ -159,7 +163,7 @@ func (s *Server) Claim(t testing.TB) {
 // Client asks the server with a token; empty: as nobody.
 func (s *Server) Client(t testing.TB, token string) *backendtest.Client {
 	t.Helper()
-	c, err := backendtest.NewClient(backendtest.ClientOptions{Server: s.URL, Token: token})
+	c, err := backendtest.NewClient(backendtest.ClientOptions{Server: s.URL, Token: token, AllowPlainHTTP: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +261,12 @@ func makePublicDir(t testing.TB) string {
 // FreeAddress is a loopback address that nobody listens on.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return freeAddress(t, "127.0.0.1")
+}
+
+func freeAddress(t testing.TB, host string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
