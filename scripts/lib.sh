@@ -77,6 +77,19 @@ need_ffmpeg() {
     chmod +x node_modules/@ffmpeg-installer/linux-x64/ffmpeg) || say "$me: it could not be installed"
 }
 
+# need_networks installs the tools of the rig of real networks where it may. Where
+# they stay missing its tests skip, and in CI they fail.
+need_networks() {
+  local tool
+  for tool in ip nft conntrack; do
+    command -v $tool >/dev/null && continue
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 0
+    say "$me: installing iproute2, nftables and conntrack"
+    apt_install iproute2 nftables conntrack
+    return
+  done
+}
+
 # need_packages installs what package-lock.json names, when it is not what
 # node_modules was made from. No package's install script runs.
 need_packages() {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 )
@@ -77,10 +76,21 @@ func build(name string) (path string, err error) {
 	return path, nil
 }
 
-// Root is the top of the tree.
+// Root is the top of the tree: the folder above a test's own that has go.mod.
 func Root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..")
+	dir, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			panic("tests of this tree run within it")
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // Main runs a package's tests, stops what they shared, and removes the programs
