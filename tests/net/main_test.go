@@ -11,10 +11,8 @@ import (
 	"rockpool/tests/rig"
 )
 
-var (
-	home   string // prefix of this run's namespaces; empty: there are none
-	unable string // why
-)
+// unable says why there is no home; empty: there is one.
+var unable string
 
 func TestMain(m *testing.M) { os.Exit(main(m)) }
 

@@ -20,6 +20,9 @@ const (
 	homeVariable    = "ROCKPOOL_TEST_NETNS" // prefix of this run, once it is at home
 )
 
+// home is the prefix of this run's namespaces; empty: it has none.
+var home string
+
 // Addresses: of the servers, and of what sites have each.
 const (
 	serverHost = "10.88.0.1"
