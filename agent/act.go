@@ -81,6 +81,9 @@ func (l *loop) resultOf(r nodecore.Report) wire.Result {
 // send puts one message on the channel. A connection that takes no more is given
 // up: the next session begins from what is true then.
 func (l *loop) send(s nodecore.Send) {
+	if s.Kind == nodecore.SendHeartbeat {
+		l.tasks = append(l.tasks, diskTask{watch: true})
+	}
 	if s.Kind == nodecore.SendResult {
 		l.tasks = append(l.tasks, diskTask{handIn: s.Conn, ref: s.Ref})
 		return
@@ -104,6 +107,8 @@ func (l *loop) message(s nodecore.Send) wire.Body {
 		return wire.Accept{Job: job, Attempt: attempt}
 	case nodecore.SendDecline:
 		return wire.Decline{Job: job, Attempt: attempt, Reason: s.Reason}
+	case nodecore.SendRotated:
+		return wire.Rotated{ID: s.ID}
 	}
 	return wire.Goodbye{Kind: wire.GoodbyeStop}
 }

@@ -112,8 +112,12 @@ func (a *Agent) prepare(ctx context.Context, id *identity.Identity) (*runner.Boo
 func (a *Agent) credential(id *identity.Identity) link.Credential {
 	return func() (http.Header, error) {
 		header := http.Header{}
+		secret, err := id.Show()
+		if err != nil {
+			return nil, err
+		}
 		if id.Record().Registered() {
-			header.Set("Authorization", "Bearer "+id.Secret().Reveal())
+			header.Set("Authorization", "Bearer "+secret.Reveal())
 			return header, nil
 		}
 		code, err := a.cfg.licenseCode()
@@ -124,7 +128,7 @@ func (a *Agent) credential(id *identity.Identity) link.Credential {
 			return nil, fmt.Errorf("license_file: this node is not registered yet: set it to a file with a license code, or set %s", licenseVariable)
 		}
 		header.Set("Authorization", "License "+code)
-		header.Set(wire.NodeSecretHeader, id.Secret().Reveal())
+		header.Set(wire.NodeSecretHeader, secret.Reveal())
 		return header, nil
 	}
 }
@@ -146,13 +150,13 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 	if err != nil {
 		return err
 	}
-	artifacts := link.NewArtifacts(server, config, id.Secret().Reveal, time.Duration(a.cfg.RPCTimeout))
-	defer artifacts.Close()
+	client := link.NewClient(server, config, func() string { return id.Secret().Reveal() }, time.Duration(a.cfg.RPCTimeout))
+	defer client.Close()
 
 	over := make(chan struct{})
 	ended := make(chan runner.Done)
 	runners, err := runner.New(runner.Config{
-		Book: book, Dir: filepath.Join(id.Dir(), "jobs"), Source: artifacts, Sink: artifacts, InputLimit: int64(a.cfg.InputLimit),
+		Book: book, Dir: filepath.Join(id.Dir(), "jobs"), Source: client, Sink: client, InputLimit: int64(a.cfg.InputLimit),
 		StopGrace: time.Duration(a.cfg.StopGrace), Log: a.log,
 		Done: func(d runner.Done) {
 			select {
@@ -174,6 +178,7 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 
 	l := a.newLoop(id, book, results)
 	l.link, l.runners, l.ended, l.disk = channel, runners, ended, d
+	l.rotation = newRotation(id, client, a.log)
 	l.run(ctx, a.hurry)
 
 	close(over)

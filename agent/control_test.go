@@ -36,6 +36,7 @@ type control struct {
 	refuse    int           // status of the next upgrades; 0: accept
 	epoch     int64
 	artifacts map[string][]byte
+	secrets   *secrets // nil: every secret is good
 	fetches   []string // Authorization headers of the artifact requests
 }
 
@@ -43,6 +44,7 @@ type control struct {
 type session struct {
 	t     *testing.T
 	conn  *wsconn.Conn
+	shown string // Authorization of the upgrade
 	hello wire.Hello
 	inbox chan wire.Body // all but heartbeats
 	beats chan wire.Heartbeat
@@ -57,6 +59,7 @@ func newControl(t *testing.T, listener net.Listener) *control {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+wire.ChannelPath, c.channel)
 	mux.HandleFunc("GET /v1/artifacts/{digest}", c.artifact)
+	mux.HandleFunc("PUT /v1/node/secret", c.putSecret)
 	c.server = httptest.NewUnstartedServer(mux)
 	if listener != nil {
 		_ = c.server.Listener.Close()
@@ -72,6 +75,9 @@ func (c *control) channel(w http.ResponseWriter, r *http.Request) {
 	c.headers = append(c.headers, r.Header.Clone())
 	refuse := c.refuse
 	c.mu.Unlock()
+	if refuse == 0 && !c.secrets.open(r.Header) {
+		refuse = http.StatusUnauthorized
+	}
 	if refuse != 0 {
 		http.Error(w, "refused by the test", refuse)
 		return
@@ -80,9 +86,17 @@ func (c *control) channel(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	s := &session{t: c.t, conn: conn, inbox: make(chan wire.Body, 1024), beats: make(chan wire.Heartbeat, 1024), acks: acknowledge}
+	s := &session{t: c.t, conn: conn, shown: r.Header.Get("Authorization"), inbox: make(chan wire.Body, 1024), beats: make(chan wire.Heartbeat, 1024), acks: acknowledge}
 	go s.read()
-	s.hello = expect[wire.Hello](s)
+	select {
+	case first, open := <-s.inbox:
+		if !open {
+			return // it died before it said hello
+		}
+		s.hello = first.(wire.Hello)
+	case <-time.After(patience):
+		c.t.Errorf("no hello within %v", patience)
+	}
 	c.sessions <- s
 }
 
@@ -153,6 +167,8 @@ func decodeAgent(m wire.Message) (wire.Body, error) {
 		return typed(wire.Decode[wire.Decline](m))
 	case wire.TypeResult:
 		return typed(wire.Decode[wire.Result](m))
+	case wire.TypeRotated:
+		return typed(wire.Decode[wire.Rotated](m))
 	case wire.TypeLog:
 		return typed(wire.Decode[wire.Log](m))
 	case wire.TypeGoodbye:
@@ -229,6 +245,12 @@ func (c *control) next() *session {
 func (c *control) welcome(void ...wire.AttemptRef) *session {
 	c.t.Helper()
 	s := c.next()
+	c.greet(s, void...)
+	return s
+}
+
+func (c *control) greet(s *session, void ...wire.AttemptRef) {
+	c.t.Helper()
 	c.mu.Lock()
 	c.epoch++
 	epoch := c.epoch
@@ -237,7 +259,6 @@ func (c *control) welcome(void ...wire.AttemptRef) *session {
 		Proto: 1, NodeID: "edge-1", Epoch: epoch, Chain: chainOf(epoch), Limits: wire.DefaultLimits(), Pool: "pool-1", Void: void,
 		Times: wire.Times{Heartbeat: 100, Suspect: 1000, Lost: 3000, RedialWindow: 10},
 	})
-	return s
 }
 
 // chainOf is the chain value that the welcome of an epoch gives.

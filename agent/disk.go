@@ -26,18 +26,21 @@ type disk struct {
 	over  chan struct{} // closed when nobody waits for done any more
 }
 
-// diskTask is one of: store a registration, spool a result, hand one in, take one out.
+// diskTask is one of: store a registration, look whether the secret was changed,
+// spool a result, hand one in, take one out.
 type diskTask struct {
 	remember *identity.Record
+	watch    bool
 	put      *wire.Result
 	handIn   int64 // connection; 0: none
 	remove   bool
 	ref      nodecore.Ref
 }
 
-// diskDone is what came of storing a registration or a result, or that one of
-// those can't be read.
+// diskDone is what came of storing a registration or a result, that a result can't
+// be read, or that the secret was changed.
 type diskDone struct {
+	changed    bool
 	remembered *identity.Record
 	ref        nodecore.Ref
 	err        error // of storing
@@ -50,6 +53,10 @@ func (d *disk) run() {
 		switch {
 		case task.remember != nil:
 			d.remember(*task.remember)
+		case task.watch:
+			if d.id.Changed() {
+				d.report(diskDone{changed: true})
+			}
 		case task.put != nil:
 			d.put(task.ref, *task.put)
 		case task.remove:
@@ -70,6 +77,9 @@ func (d *disk) remember(r identity.Record) {
 		d.log.Error("the registration can't be stored: it is tried again", "error", err)
 	}
 	d.report(diskDone{remembered: &r, err: err})
+	if err := d.id.Confirm(); err != nil {
+		d.log.Error("the new secret does not take the old one's place yet: it is tried again with the next session", "error", err)
+	}
 }
 
 func (d *disk) put(ref nodecore.Ref, r wire.Result) {

@@ -22,15 +22,16 @@ type loop struct {
 	clock clock
 	slept time.Duration
 
-	id      *identity.Identity
-	link    *link.Link
-	runners *runner.Set
-	ended   chan runner.Done
-	disk    *disk
-	tasks   []diskTask // for the disk, which is busy
-	hello   wire.Hello // what does not change between sessions
-	tails   tails
-	log     *slog.Logger
+	id       *identity.Identity
+	link     *link.Link
+	runners  *runner.Set
+	ended    chan runner.Done
+	disk     *disk
+	tasks    []diskTask // for the disk, which is busy
+	hello    wire.Hello // what does not change between sessions
+	tails    tails
+	rotation *rotation
+	log      *slog.Logger
 
 	offers  map[nodecore.Ref]wire.Offer  // accepted, not started
 	results map[nodecore.Ref]wire.Result // ended, not in the spool yet
@@ -43,6 +44,7 @@ func (l *loop) run(ctx context.Context, hurry <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	defer l.tails.stop()
+	defer l.rotation.stop()
 	for !l.out.Exit {
 		l.out.Reset()
 		asked, task := l.nextTask()
@@ -54,6 +56,8 @@ func (l *loop) run(ctx context.Context, hurry <-chan struct{}) {
 		case d := <-l.ended:
 			l.results[d.Ref] = d.Result
 			l.node.Finished(l.clock.now(), d.Ref, d.Stopped, &l.out)
+		case id := <-l.rotation.done:
+			l.rotated(id)
 		case <-l.tails.ticks():
 			l.tails.answer(time.Now(), l.runners, l.sendLog)
 		case d := <-l.disk.done:
@@ -92,10 +96,13 @@ func (l *loop) wakeUp() {
 	l.slept = slept
 }
 
-// stored tells what came of writing a registration or a result.
+// stored tells what came of the disk's work.
 func (l *loop) stored(d diskDone) {
 	now := l.clock.now()
 	switch {
+	case d.changed:
+		l.log.Info("the file of the node's secret was changed")
+		l.node.Redial(now, "another secret", &l.out)
 	case d.remembered != nil:
 		l.node.Remembered(now, d.remembered.Chain, d.err == nil, &l.out)
 	case d.unreadable:
@@ -117,6 +124,10 @@ func (l *loop) heard(e link.Event) {
 	case link.Closed:
 		l.logClosed(e)
 		floor := nodecore.FloorOfStatus(e.Status, milliseconds(e.Floor))
+		if e.Status == http.StatusUnauthorized && l.id.Refused() {
+			l.log.Info("the new secret is not known yet: the old one is shown again")
+			floor = 0
+		}
 		l.node.Closed(now, e.Conn, floor, &l.out)
 	case link.Received:
 		l.heardMessage(now, e.Conn, e.Body)
@@ -161,6 +172,8 @@ func (l *loop) heardMessage(now nodecore.Time, conn int64, body wire.Body) {
 		l.node.Void(now, conn, link.Ref(m.Job, m.Attempt), &l.out)
 	case wire.Cancel:
 		l.node.Cancel(now, conn, nodecore.Stop{Ref: link.Ref(m.Job, m.Attempt), Grace: nodecore.Time(m.GraceMs)}, &l.out)
+	case wire.Rotate:
+		l.rotate(m.ID)
 	case wire.LogRequest:
 		l.tails.ask(time.Now(), conn, m)
 	case wire.ResultAck:

@@ -58,6 +58,7 @@ const (
 	SendDecline
 	SendResult // from the spool
 	SendGoodbye
+	SendRotated
 )
 
 // Send is one message on one connection. Only the fields of its kind are set.
@@ -68,6 +69,7 @@ type Send struct {
 	Reason string // decline
 	State  State  // hello, heartbeat
 	Chain  string // hello
+	ID     string // rotated
 }
 
 // State is what is true of the node now. Reason says why it is not accepting.

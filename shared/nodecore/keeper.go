@@ -151,9 +151,27 @@ func (k *keeper) hurry(now Time) {
 
 // drop hangs up by our own decision.
 func (k *keeper) drop(now Time, why string, out *Effects) {
-	out.Hangups = append(out.Hangups, Hangup{Conn: k.conn, Why: why})
+	k.hangUp(false, why, out)
 	out.note("connection given up: " + why)
 	k.lost(now, 0)
+}
+
+// hangUp ends the connection. A dial that was asked for by the same event is taken
+// back instead: hangups are carried out before dials.
+func (k *keeper) hangUp(gently bool, why string, out *Effects) {
+	if last := len(out.Dials) - 1; last >= 0 && out.Dials[last].Conn == k.conn {
+		out.Dials = out.Dials[:last]
+		return
+	}
+	out.Hangups = append(out.Hangups, Hangup{Conn: k.conn, Gently: gently, Why: why})
+}
+
+// renew ends the connection gently and dials anew at once.
+func (k *keeper) renew(now Time, why string, out *Effects) {
+	k.hangUp(k.live(), why, out)
+	out.note("connection ended for a new one: " + why)
+	k.lost(now, 0)
+	k.at = now
 }
 
 // lost plans the next dial, after the floor at the earliest.

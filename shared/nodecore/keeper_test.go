@@ -304,3 +304,37 @@ func TestTimes_ServerCantMakeANodeSpin(t *testing.T) {
 		t.Errorf("patience %d, want 60 s", p)
 	}
 }
+
+func TestRotated_IsSaidAndTheNextSessionBeginsAtOnce(t *testing.T) {
+	r := newRig(t, nil)
+	conn := r.welcome()
+	r.event(func(now Time, out *Effects) {
+		r.Offer(now, conn, Offer{Ref: ref(1, 1), Runner: "checksum"}, out)
+		r.Start(now, conn, ref(1, 1), out)
+	})
+	out := r.event(func(now Time, out *Effects) { r.Rotated(now, "rot-1", out) })
+	said := sent(out, SendRotated)
+	if len(said) != 1 || said[0].ID != "rot-1" || len(out.Hangups) != 1 || !out.Hangups[0].Gently || len(out.Stops) != 0 {
+		t.Fatalf("%+v, want the word, a gentle end and no stop of the work", out)
+	}
+	if r.Next() != r.now {
+		t.Errorf("dials in %d ms, want at once", r.Next()-r.now)
+	}
+	again := r.dial()
+	hello := sent(r.event(func(now Time, out *Effects) { r.Dialed(now, again, out) }), SendHello)
+	if len(hello) != 1 || len(hello[0].State.Work) != 1 {
+		t.Errorf("hello %+v, want one that lists the work", hello)
+	}
+}
+
+func TestRedial_WithoutASessionSaysNothing(t *testing.T) {
+	r := newRig(t, nil)
+	conn := r.dial()
+	out := r.event(func(now Time, out *Effects) { r.Redial(now, "another secret", out) })
+	if len(out.Sends) != 0 || len(out.Hangups) != 1 || out.Hangups[0].Conn != conn || out.Hangups[0].Gently {
+		t.Errorf("%+v, want the dial given up", out)
+	}
+	if r.dial() == conn {
+		t.Error("no new dial")
+	}
+}

@@ -259,6 +259,16 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			w.do(t, func(now Time, out *Effects) { n.Closed(now, conn, 0, out) })
 		},
 		"remember": w.remember,
+		"woke": func(t *rapid.T) {
+			if rarely(t) {
+				w.do(t, n.Woke)
+			}
+		},
+		"rotated": func(t *rapid.T) {
+			if rarely(t) {
+				w.do(t, func(now Time, out *Effects) { n.Rotated(now, "rot-1", out) })
+			}
+		},
 		"ack": func(t *rapid.T) {
 			conn := w.anyConn(t)
 			a := Ack{OK: !rarely(t), Reconnect: -1, Cancel: []Stop{{Ref: w.anyRef(t)}}, Void: []Ref{w.anyRef(t)}}

@@ -68,6 +68,33 @@ func (n *Node) Woke(now Time, out *Effects) {
 	n.settle(now, out)
 }
 
+// Redial ends the session and begins the next one at once, because what it was
+// opened with has changed. Work goes on.
+func (n *Node) Redial(now Time, why string, out *Effects) {
+	if !n.advance(now, out) {
+		return
+	}
+	if n.keeper.state != linkDown {
+		n.keeper.renew(now, why, out)
+	}
+	n.settle(now, out)
+}
+
+// Rotated: the control plane knows the node's new secret. It is told that the node
+// knows so, and the next session opens with that one.
+func (n *Node) Rotated(now Time, rotation string, out *Effects) {
+	if !n.advance(now, out) {
+		return
+	}
+	if n.keeper.live() {
+		out.Sends = append(out.Sends, Send{Kind: SendRotated, Conn: n.keeper.conn, ID: rotation})
+	}
+	if n.keeper.state != linkDown {
+		n.keeper.renew(now, "a new secret", out)
+	}
+	n.settle(now, out)
+}
+
 // Welcome opens the session: the spool is handed in under it.
 func (n *Node) Welcome(now Time, conn int64, w Welcome, out *Effects) {
 	if !n.hears(now, conn, out) || n.keeper.state != linkGreeting {

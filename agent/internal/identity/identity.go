@@ -29,11 +29,14 @@ func (r Record) Registered() bool { return r.NodeID != "" }
 type Identity struct {
 	dir    string
 	lock   *lock
-	secret Secret
 	bootID string
 
-	mu     sync.Mutex
-	record Record
+	mu       sync.Mutex
+	record   Record
+	secret   Secret // of the file secret
+	next     *next  // of the file secret.next; nil: no rotation is under way
+	showNext bool
+	shown    Secret // at the newest dial
 }
 
 // ErrInUse says that another process holds the state directory.
@@ -71,14 +74,22 @@ func (id *Identity) load() error {
 			return fmt.Errorf("%s holds no registration: restore it, or remove the state directory to register as a new node: %w", id.recordPath(), err)
 		}
 	}
-	id.secret, err = loadSecret(id.dir, id.record.Registered())
-	return err
+	if id.secret, err = loadSecret(id.secretPath(), id.record.Registered()); err != nil {
+		return err
+	}
+	return id.loadNext()
 }
 
 func (id *Identity) recordPath() string { return filepath.Join(id.dir, "node.json") }
 
-// Secret of the node.
-func (id *Identity) Secret() Secret { return id.secret }
+func (id *Identity) secretPath() string { return filepath.Join(id.dir, "secret") }
+
+// Secret that the node shows now.
+func (id *Identity) Secret() Secret {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	return id.inUse()
+}
 
 // BootID is new with every process.
 func (id *Identity) BootID() string { return id.bootID }

@@ -30,32 +30,55 @@ func (s Secret) GoString() string { return "[secret]" }
 
 // loadSecret reads the node's secret, or makes one when the node has none yet. A
 // node that is registered never gets a new one: it would be another node.
-func loadSecret(dir string, registered bool) (Secret, error) {
-	path := filepath.Join(dir, "secret")
-	content, err := os.ReadFile(path)
+func loadSecret(path string, registered bool) (Secret, error) {
+	secret, err := readSecret(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && registered:
-		return Secret{}, fmt.Errorf("state directory %s has a registration without its secret: restore the file secret, or remove the directory to register as a new node", dir)
+		return Secret{}, fmt.Errorf("state directory %s has a registration without its secret: restore the file secret, or remove the directory to register as a new node", filepath.Dir(path))
 	case errors.Is(err, fs.ErrNotExist):
 		return makeSecret(path)
-	case err != nil:
+	}
+	return secret, err
+}
+
+func readSecret(path string) (Secret, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
 		return Secret{}, fmt.Errorf("read the node's secret: %w", err)
 	}
-	text := strings.TrimSpace(string(content))
+	secret, err := parseSecret(strings.TrimSpace(string(content)))
+	if err != nil {
+		return Secret{}, fmt.Errorf("%s %w: restore it, or remove the state directory to register as a new node", path, err)
+	}
+	return secret, nil
+}
+
+func parseSecret(text string) (Secret, error) {
 	if raw, err := base64.RawURLEncoding.DecodeString(text); err != nil || len(raw) != secretBytes {
-		return Secret{}, fmt.Errorf("%s holds no node secret: restore it, or remove the state directory to register as a new node", path)
+		return Secret{}, errors.New("holds no node secret")
 	}
 	return Secret{text}, nil
 }
 
 func makeSecret(path string) (Secret, error) {
+	secret, err := newSecret()
+	if err != nil {
+		return Secret{}, err
+	}
+	return secret, storeSecret(path, secret)
+}
+
+func newSecret() (Secret, error) {
 	var raw [secretBytes]byte
 	if _, err := rand.Read(raw[:]); err != nil {
 		return Secret{}, fmt.Errorf("make the node's secret: %w", err)
 	}
-	text := base64.RawURLEncoding.EncodeToString(raw[:])
-	if err := durable.WriteFile(path, []byte(text+"\n")); err != nil {
-		return Secret{}, fmt.Errorf("store the node's secret: %w", err)
+	return Secret{base64.RawURLEncoding.EncodeToString(raw[:])}, nil
+}
+
+func storeSecret(path string, secret Secret) error {
+	if err := durable.WriteFile(path, []byte(secret.text+"\n")); err != nil {
+		return fmt.Errorf("store the node's secret: %w", err)
 	}
-	return Secret{text}, nil
+	return nil
 }

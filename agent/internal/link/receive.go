@@ -64,6 +64,8 @@ func decode(m wire.Message) (wire.Body, error) {
 		return body(wire.Decode[wire.Cancel](m))
 	case wire.TypeResultAck:
 		return body(wire.Decode[wire.ResultAck](m))
+	case wire.TypeRotate:
+		return body(wire.Decode[wire.Rotate](m))
 	case wire.TypeLogRequest:
 		return body(wire.Decode[wire.LogRequest](m))
 	case wire.TypeError:

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,22 +17,23 @@ import (
 	"rockpool/shared/wire"
 )
 
-// Artifacts fetches and uploads artifacts over HTTP with the node's secret.
-type Artifacts struct {
+// Client fetches and uploads artifacts, and hands in new secrets, over HTTP with the
+// secret that the node has.
+type Client struct {
 	server *url.URL
 	secret func() string
 	wait   time.Duration // for an answer, and for each next piece of a body
 	client *http.Client
 }
 
-// NewArtifacts makes a client of the server's artifacts. Wait bounds every single
+// NewClient makes a client of the control plane at that address. Wait bounds every single
 // wait; a transfer that goes on may take long.
-func NewArtifacts(server *url.URL, config *tls.Config, secret func() string, wait time.Duration) *Artifacts {
+func NewClient(server *url.URL, config *tls.Config, secret func() string, wait time.Duration) *Client {
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, TLSHandshakeTimeout: wait, ExpectContinueTimeout: time.Second,
 		MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}
-	return &Artifacts{server: server, secret: secret, wait: wait, client: &http.Client{
+	return &Client{server: server, secret: secret, wait: wait, client: &http.Client{
 		Transport: transport,
 		// A redirect would carry the secret to another place.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -61,19 +63,19 @@ func (e *StatusError) Final() bool {
 }
 
 // Open begins to read an artifact. Errors: *StatusError, or what the network says.
-func (a *Artifacts) Open(ctx context.Context, digest string) (io.ReadCloser, error) {
-	wait := newPatience(ctx, a.wait)
-	request, err := a.request(wait.ctx, http.MethodGet, digest)
+func (c *Client) Open(ctx context.Context, digest string) (io.ReadCloser, error) {
+	wait := newPatience(ctx, c.wait)
+	request, err := c.request(wait.ctx, http.MethodGet, digest)
 	if err != nil {
 		wait.end()
 		return nil, err
 	}
-	response, err := a.do(request, http.StatusOK)
+	response, err := c.do(request, http.StatusOK)
 	if err != nil {
 		wait.end()
 		return nil, fmt.Errorf("ask for an artifact: %w", wait.why(err))
 	}
-	return &download{moving{response.Body, wait, a.wait}, response.Body}, nil
+	return &download{moving{response.Body, wait, c.wait}, response.Body}, nil
 }
 
 // uploadPace is what a server's disk takes at the least in a second: the answer
@@ -82,14 +84,14 @@ const uploadPace = 16 << 20
 
 // Put uploads a file as an output of the attempt that the node holds; the server
 // checks the digest. Errors are as those of Open.
-func (a *Artifacts) Put(ctx context.Context, ref nodecore.Ref, out wire.Output, path string) error {
+func (c *Client) Put(ctx context.Context, ref nodecore.Ref, out wire.Output, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("upload an artifact: %w", err)
 	}
-	wait := newPatience(ctx, a.wait)
+	wait := newPatience(ctx, c.wait)
 	defer wait.end()
-	request, err := a.request(wait.ctx, http.MethodPut, out.Digest)
+	request, err := c.request(wait.ctx, http.MethodPut, out.Digest)
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
@@ -98,11 +100,11 @@ func (a *Artifacts) Put(ctx context.Context, ref nodecore.Ref, out wire.Output, 
 	request.Header.Set("Expect", "100-continue") // a refusal comes before the bytes leave
 	request.ContentLength = out.Size
 	// Closed below, not by the transport: it is done with the body before the answer.
-	request.Body = io.NopCloser(moving{file, wait, a.wait + time.Duration(out.Size/uploadPace)*time.Second})
+	request.Body = io.NopCloser(moving{file, wait, c.wait + time.Duration(out.Size/uploadPace)*time.Second})
 	if out.Size == 0 {
 		request.Body = http.NoBody
 	}
-	response, err := a.do(request, http.StatusCreated)
+	response, err := c.do(request, http.StatusCreated)
 	_ = file.Close() // it was only read; what the transport still reads fails
 	if err != nil {
 		return fmt.Errorf("upload an artifact: %w", wait.why(err))
@@ -111,22 +113,22 @@ func (a *Artifacts) Put(ctx context.Context, ref nodecore.Ref, out wire.Output, 
 	return response.Body.Close()
 }
 
-func (a *Artifacts) request(ctx context.Context, method, digest string) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, method, a.server.JoinPath("v1", "artifacts", digest).String(), nil)
+func (c *Client) request(ctx context.Context, method, digest string) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.server.JoinPath("v1", "artifacts", digest).String(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("ask for an artifact: %w", err)
 	}
-	request.Header.Set("Authorization", "Bearer "+a.secret())
+	request.Header.Set("Authorization", "Bearer "+c.secret())
 	return request, nil
 }
 
-// do sends a request and demands a status; the caller closes the body.
-func (a *Artifacts) do(request *http.Request, want int) (*http.Response, error) {
-	response, err := a.client.Do(request)
+// do sends a request and demands one of the statuses; the caller closes the body.
+func (c *Client) do(request *http.Request, want ...int) (*http.Response, error) {
+	response, err := c.client.Do(request)
 	if err != nil {
 		return nil, err
 	}
-	if response.StatusCode == want {
+	if slices.Contains(want, response.StatusCode) {
 		return response, nil
 	}
 	defer func() { _ = response.Body.Close() }()
@@ -135,7 +137,7 @@ func (a *Artifacts) do(request *http.Request, want int) (*http.Response, error) 
 }
 
 // Close lets go of idle connections.
-func (a *Artifacts) Close() { a.client.CloseIdleConnections() }
+func (c *Client) Close() { c.client.CloseIdleConnections() }
 
 // patience is for what may take long but must not stand still: it ends its
 // context when nothing has moved for a while.

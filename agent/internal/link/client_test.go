@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func artifacts(t *testing.T, wait time.Duration, handler http.HandlerFunc) *Artifacts {
+func artifacts(t *testing.T, wait time.Duration, handler http.HandlerFunc) *Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -29,7 +29,7 @@ func artifacts(t *testing.T, wait time.Duration, handler http.HandlerFunc) *Arti
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := NewArtifacts(u, nil, func() string { return "s3cret" }, wait)
+	a := NewClient(u, nil, func() string { return "s3cret" }, wait)
 	t.Cleanup(a.Close)
 	return a
 }
