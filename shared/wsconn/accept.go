@@ -2,7 +2,10 @@ package wsconn
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 
@@ -21,7 +24,23 @@ type AcceptOptions struct {
 	// console's connection. A request without an Origin passes: whoever accepts
 	// browsers checks that one is there.
 	Origins []string
+	// Pacer may hold the reading up; nil: it is held up by nobody.
+	Pacer Pacer
 }
+
+// Pacer hears what a peer sends while it is read, before it is a message, and may
+// hold the reader up: what is not read yet waits in the socket. It is called from
+// within Receive and Close.
+type Pacer interface {
+	Read(bytes int) // so many came from the socket
+	Control()       // a ping or a pong came
+}
+
+// noPace is the Pacer of a connection that may send what it likes.
+type noPace struct{}
+
+func (noPace) Read(int) {}
+func (noPace) Control() {}
 
 // Accept upgrades a request that was authenticated already. On an error the
 // response is written. Unless told otherwise a new connection may send what an
@@ -29,11 +48,16 @@ type AcceptOptions struct {
 // afterwards, and the handler may return while the connection lives on.
 func Accept(w http.ResponseWriter, r *http.Request, options AcceptOptions) (*Conn, error) {
 	setDefault(&options.ReceiveLimits, wire.HelloLimits())
-	hijacked := &hijackRecorder{ResponseWriter: w}
+	if options.Pacer == nil {
+		options.Pacer = noPace{}
+	}
+	hijacked := &hijacker{ResponseWriter: w, pacer: options.Pacer}
 	ws, err := websocket.Accept(hijacked, r, &websocket.AcceptOptions{
 		Subprotocols:    []string{wire.Subprotocol},
 		OriginPatterns:  options.Origins,
 		CompressionMode: websocket.CompressionDisabled,
+		OnPingReceived:  func(context.Context, []byte) bool { options.Pacer.Control(); return true },
+		OnPongReceived:  func(context.Context, []byte) { options.Pacer.Control() },
 	})
 	if err != nil {
 		return nil, err
@@ -51,17 +75,54 @@ func checked(c *Conn) (*Conn, error) {
 	return c, nil
 }
 
-// hijackRecorder keeps the connection that the library takes over.
-type hijackRecorder struct {
+// hijacker takes the connection over for the library: paced, and with small buffers
+// in place of net/http's two of 4 KiB, which would be held for as long as it lives.
+type hijacker struct {
 	http.ResponseWriter
-	conn net.Conn
+	pacer Pacer
+	conn  net.Conn // as it was taken over
 }
 
+// bufferSize is of each direction, in bytes: larger frames pass by the buffer.
+const bufferSize = 512
+
 // Hijack implements http.Hijacker for whatever writer is below.
-func (h *hijackRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
 	h.conn = conn
-	return conn, rw, err
+	reader, err := shrunk(rw.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	paced := &pacedConn{Conn: conn, pacer: h.pacer}
+	return paced, bufio.NewReadWriter(reader, bufio.NewWriterSize(paced, bufferSize)), nil
+}
+
+// shrunk is a small reader that holds what the large one has read already: bytes
+// that came right behind the request.
+func shrunk(large *bufio.Reader) (*bufio.Reader, error) {
+	early := make([]byte, large.Buffered())
+	if _, err := io.ReadFull(large, early); err != nil {
+		return nil, err
+	}
+	small := bufio.NewReaderSize(bytes.NewReader(early), max(bufferSize, len(early)))
+	_, err := small.Peek(len(early))
+	return small, err
+}
+
+// pacedConn tells a Pacer what is read.
+type pacedConn struct {
+	net.Conn
+	pacer Pacer
+}
+
+func (c *pacedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.pacer.Read(n)
+	return n, err
 }
 
 // rawConn is the connection below TLS: closing TLS itself waits for the peer.

@@ -49,14 +49,14 @@ func TestAttack_A26_TextUnmaskedAndReservedBitsAreClosed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			address, accepted := serve(t, AcceptOptions{})
-			client := upgrade(t, address, ours)
+			client := upgrade(t, address, ours())
 			server := next(t, accepted)
 			client.write(c.first, c.masked, goodbye)
 			go func() { _, _ = server.Receive() }()
 			if got, _ := client.closeCode(); got != c.want {
 				t.Errorf("closed with %v, want %v", got, c.want)
 			}
-			_ = client.conn.Close()
+			_ = client.Close()
 			within(t, "the server's end", server.Closed())
 		})
 	}
@@ -64,14 +64,14 @@ func TestAttack_A26_TextUnmaskedAndReservedBitsAreClosed(t *testing.T) {
 
 func TestAttack_A22_FrameOverTheLimitIsClosed1009(t *testing.T) {
 	address, accepted := serve(t, AcceptOptions{})
-	client := upgrade(t, address, ours)
+	client := upgrade(t, address, ours())
 	server := next(t, accepted)
 	go func() { _, _ = server.Receive() }()
 	client.write(0x82, true, make([]byte, 64<<10+1))
 	if got, reason := client.closeCode(); got != wire.CloseTooBig {
 		t.Errorf("closed with %v %q, want %v", got, reason, wire.CloseTooBig)
 	}
-	_ = client.conn.Close()
+	_ = client.Close()
 	within(t, "the server's end", server.Closed())
 }
 
@@ -113,14 +113,14 @@ func TestAttack_A19_BombsThroughTheSocketAreClosed4002(t *testing.T) {
 				t.Fatal(err)
 			}
 			address, accepted := serve(t, AcceptOptions{})
-			client := upgrade(t, address, ours)
+			client := upgrade(t, address, ours())
 			server := next(t, accepted)
 			client.write(0x82, true, frame)
 			go func() { _, _ = server.Receive() }()
 			if got, reason := client.closeCode(); got != wire.CloseBadMessage || reason == "" {
 				t.Errorf("closed with %v %q", got, reason)
 			}
-			_ = client.conn.Close()
+			_ = client.Close()
 			within(t, "the server's end", server.Closed())
 		})
 	}
@@ -147,13 +147,15 @@ func TestAttack_A19_AgentRefusesItsServersBombs(t *testing.T) {
 
 func TestAttack_A23_CompressionIsNeverAgreedOn(t *testing.T) {
 	address, accepted := serve(t, AcceptOptions{})
-	upgrade(t, address, ours+"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n") // checks the answer
+	header := ours()
+	header.Set("Sec-WebSocket-Extensions", "permessage-deflate; client_max_window_bits")
+	upgrade(t, address, header) // checks the answer
 	next(t, accepted)
 }
 
 func TestAttack_A30_PeerThatNeverReads(t *testing.T) {
 	address, accepted := serve(t, AcceptOptions{Options: Options{OutboxBytes: 256 << 10}})
-	client := upgrade(t, address, ours)
+	client := upgrade(t, address, ours())
 	server := next(t, accepted)
 	flood(t, server)
 	if messages, bytes := server.Waiting(); bytes > 256<<10 || bytes == 0 {
@@ -165,7 +167,7 @@ func TestAttack_A30_PeerThatNeverReads(t *testing.T) {
 		t.Errorf("Close took %v", took)
 	}
 	ended(t, server, wire.CloseSlowConsumer, true)
-	_ = client.conn.Close()
+	_ = client.Close()
 }
 
 // flood sends until the outbox is full.

@@ -72,6 +72,7 @@ type Conn struct {
 	send    atomic.Pointer[wire.Limits]
 	outbox  outbox
 	ping    *time.Timer
+	frames  atomic.Uint32 // that came, modulo 2³²
 
 	mu     sync.Mutex
 	ending *End          // why this side ends the connection; nil while it is open
@@ -136,6 +137,7 @@ func (c *Conn) Closed() <-chan struct{} { return c.closed }
 // error is an *End, and the connection is gone when it returns.
 func (c *Conn) Receive() (Frame, error) {
 	kind, b, err := c.ws.Read(context.Background())
+	c.frames.Add(1)
 	switch {
 	case err != nil:
 		return Frame{}, c.lost(err)

@@ -85,7 +85,7 @@ func TestConn_ManySendersKeepTheirOrder(t *testing.T) {
 
 func TestConn_WhatWaitsGoesInOneFrame(t *testing.T) {
 	address, accepted := serve(t, AcceptOptions{Options: Options{OutboxBytes: 4 << 20}})
-	client := upgrade(t, address, ours)
+	client := upgrade(t, address, ours())
 	server := next(t, accepted)
 	stall(t, server)
 	const n = 100
@@ -95,7 +95,7 @@ func TestConn_WhatWaitsGoesInOneFrame(t *testing.T) {
 		}
 	}
 	for most := 0; most < n; {
-		_, payload, err := client.read()
+		_, payload, err := client.Read()
 		if err != nil {
 			t.Fatalf("no frame of %d messages came: %v", n, err)
 		}
@@ -177,7 +177,7 @@ func TestClose_IsShortWhateverThePeerDoes(t *testing.T) {
 	for name, busy := range map[string]bool{"silent peer": false, "full buffers": true} {
 		t.Run(name, func(t *testing.T) {
 			address, accepted := serve(t, AcceptOptions{})
-			client := upgrade(t, address, ours)
+			client := upgrade(t, address, ours())
 			server := next(t, accepted)
 			if busy {
 				flood(t, server)
@@ -190,24 +190,24 @@ func TestClose_IsShortWhateverThePeerDoes(t *testing.T) {
 			server.Close(wire.CloseRestart, "a second end changes nothing")
 			server.CloseNow()
 			ended(t, server, wire.CloseShutdown, true)
-			_ = client.conn.Close()
+			_ = client.Close()
 		})
 	}
 }
 
 func TestPing_MissingPongEndsTheConnection(t *testing.T) {
 	address, accepted := serve(t, AcceptOptions{Options: Options{PingEvery: time.Millisecond, PongWithin: 50 * time.Millisecond}})
-	upgrade(t, address, ours) // never answers
+	upgrade(t, address, ours()) // never answers
 	ended(t, next(t, accepted), 0, false)
 }
 
 func TestPing_PongKeepsTheConnection(t *testing.T) {
 	address, accepted := serve(t, AcceptOptions{Options: Options{PingEvery: time.Millisecond}})
-	client := upgrade(t, address, ours)
+	client := upgrade(t, address, ours())
 	server := next(t, accepted)
 	go func() { _, _ = server.Receive() }()
 	for range 5 {
-		opcode, payload, err := client.read()
+		opcode, payload, err := client.Read()
 		if err != nil || opcode != 9 {
 			t.Fatalf("wanted a ping, got opcode %d, %v", opcode, err)
 		}
@@ -219,7 +219,7 @@ func TestPing_PongKeepsTheConnection(t *testing.T) {
 
 func TestWrite_StuckFrameEndsTheConnection(t *testing.T) {
 	address, accepted := serve(t, AcceptOptions{Options: Options{WriteTimeout: 100 * time.Millisecond, OutboxBytes: 64 << 20}})
-	upgrade(t, address, ours) // never reads
+	upgrade(t, address, ours()) // never reads
 	server := next(t, accepted)
 	large := wire.Msg(wire.Result{Job: job, Attempt: 1, Status: wire.ResultFailed, Tail: make([]byte, 60<<10)})
 	for server.Send(large) == nil {
@@ -232,9 +232,9 @@ func TestWrite_StuckFrameEndsTheConnection(t *testing.T) {
 
 func TestSubprotocol_MustBeOurs(t *testing.T) {
 	address, accepted := serve(t, AcceptOptions{})
-	for _, offered := range []string{"", "Sec-WebSocket-Protocol: rockpool.v9\r\n"} {
+	for _, offered := range []http.Header{nil, {"Sec-WebSocket-Protocol": {"rockpool.v9"}}} {
 		if code, _ := upgrade(t, address, offered).closeCode(); code != wire.CloseVersion {
-			t.Errorf("offered %q: closed with %v", offered, code)
+			t.Errorf("offered %v: closed with %v", offered, code)
 		}
 	}
 	select {

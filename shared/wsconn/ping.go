@@ -15,13 +15,15 @@ func (c *Conn) startPings() {
 
 // pingOnce asks for a pong. The library does not end a connection whose pong is
 // missing, so this does. While a frame is under way its own timeout judges the
-// peer: a ping would only queue behind it.
+// peer: a ping would only queue behind it. A pong may stand behind frames whose
+// reading is held up, so that any frame is a sign of life too.
 func (c *Conn) pingOnce() {
 	if !c.outbox.busy() {
+		before := c.frames.Load()
 		ctx, cancel := context.WithTimeout(context.Background(), c.options.PongWithin)
 		err := c.ws.Ping(ctx)
 		cancel()
-		if err != nil && !c.outbox.busy() {
+		if err != nil && !c.outbox.busy() && c.frames.Load() == before {
 			c.fail(fmt.Errorf("no pong within %v: %w", c.options.PongWithin, err))
 			return
 		}

@@ -14,6 +14,7 @@ import (
 
 	"rockpool/shared/wire"
 	"rockpool/shared/wire/wiretest"
+	"rockpool/shared/wsconn/wsconntest"
 	"rockpool/tests/rig"
 )
 
@@ -64,7 +65,7 @@ func (x *target) throw(name string, want wire.CloseCode, send func(*rig.Socket))
 // too big.
 func (x *target) throwFrame(name string, frame []byte) {
 	x.t.Helper()
-	send := func(s *rig.Socket) { s.Write(rig.FrameBinary, true, frame) }
+	send := func(s *rig.Socket) { s.Write(wsconntest.Binary, true, frame) }
 	early := wire.CloseBadMessage
 	if int64(len(frame)) > wire.HelloLimits().Frame {
 		early = wire.CloseTooBig
@@ -150,7 +151,7 @@ func TestAttack_A20_DepthThroughTheRealSocket(t *testing.T) {
 		x.throwFrame(fmt.Sprintf("depth %d in an unknown key", depth), inside)
 	}
 	x.throw("depth 4 million", wire.CloseTooBig, func(s *rig.Socket) {
-		s.Write(rig.FrameBinary, true, bytes.Repeat([]byte{0x91}, 4<<20))
+		s.Write(wsconntest.Binary, true, bytes.Repeat([]byte{0x91}, 4<<20))
 	})
 	x.unharmed()
 }
@@ -167,7 +168,7 @@ func TestAttack_A21_BadFramesThroughTheRealSocket(t *testing.T) {
 func TestAttack_A22_FramesOverTheLimit(t *testing.T) {
 	t.Parallel()
 	x := newTarget(t)
-	x.throw("1 MiB", wire.CloseTooBig, func(s *rig.Socket) { s.Write(rig.FrameBinary, true, make([]byte, 1<<20)) })
+	x.throw("1 MiB", wire.CloseTooBig, func(s *rig.Socket) { s.Write(wsconntest.Binary, true, make([]byte, 1<<20)) })
 	for name, c := range map[string]struct {
 		hello bool
 		size  int64
@@ -179,7 +180,7 @@ func TestAttack_A22_FramesOverTheLimit(t *testing.T) {
 		"one more after hello":          {true, wire.DefaultLimits().Frame + 1, wire.CloseTooBig},
 		"a hello's limit + 1, after it": {true, wire.HelloLimits().Frame + 1, wire.CloseBadMessage},
 	} {
-		x.once(name, c.hello, c.want, func(s *rig.Socket) { s.Write(rig.FrameBinary, true, make([]byte, c.size)) })
+		x.once(name, c.hello, c.want, func(s *rig.Socket) { s.Write(wsconntest.Binary, true, make([]byte, c.size)) })
 	}
 	x.unharmed()
 }
@@ -191,10 +192,10 @@ func TestAttack_A26_WhatIsNoBinaryWebSocketFrame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.throw("text", wire.CloseText, func(s *rig.Socket) { s.Write(rig.FrameText, true, []byte("hello")) })
-	x.throw("a message as text", wire.CloseText, func(s *rig.Socket) { s.Write(rig.FrameText, true, frame) })
-	x.throw("unmasked", wire.CloseProtocol, func(s *rig.Socket) { s.Write(rig.FrameBinary, false, frame) })
-	x.throw("reserved bit", wire.CloseProtocol, func(s *rig.Socket) { s.Write(rig.FrameRSV1, true, frame) })
+	x.throw("text", wire.CloseText, func(s *rig.Socket) { s.Write(wsconntest.Text, true, []byte("hello")) })
+	x.throw("a message as text", wire.CloseText, func(s *rig.Socket) { s.Write(wsconntest.Text, true, frame) })
+	x.throw("unmasked", wire.CloseProtocol, func(s *rig.Socket) { s.Write(wsconntest.Binary, false, frame) })
+	x.throw("reserved bit", wire.CloseProtocol, func(s *rig.Socket) { s.Write(wsconntest.RSV1, true, frame) })
 	x.throw("reserved opcode", wire.CloseProtocol, func(s *rig.Socket) { s.Write(0x83, true, frame) })
 	x.unharmed()
 }

@@ -21,6 +21,11 @@ type Config struct {
 	AgentsPerSecond int
 	// ConsolesPerSecond is the budget of upgrades with a console's cookie, default 50.
 	ConsolesPerSecond int
+	// FramesPerSecond is what a node may send that nobody asked for, default 50; four
+	// seconds' worth may come at once, here and below.
+	FramesPerSecond int
+	// BytesPerSecond is what any connection may send beside what was asked for, default 1 MiB.
+	BytesPerSecond int
 	// RecheckEvery is how often an open console's session is looked up again, default 30 s.
 	RecheckEvery time.Duration
 	Version      string // of the server, told to consoles
@@ -29,7 +34,7 @@ type Config struct {
 	// Address is where a request comes from; the default is the peer itself. A
 	// server behind a proxy that it trusts gives its own.
 	Address func(*http.Request) netip.Addr
-	Now     func() time.Time // for the budget
+	Now     func() time.Time // for the budgets
 	Logger  *slog.Logger
 }
 
@@ -39,6 +44,8 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.HelloTimeout, 10*time.Second)
 	setDefault(&c.AgentsPerSecond, 2000)
 	setDefault(&c.ConsolesPerSecond, 50)
+	setDefault(&c.FramesPerSecond, 50)
+	setDefault(&c.BytesPerSecond, 1<<20)
 	setDefault(&c.RecheckEvery, 30*time.Second)
 	setDefault(&c.Conn.PingEvery, wsconn.PingEvery)
 	c.Conn.SendLimits = c.Limits
@@ -78,6 +85,7 @@ type Counts struct {
 	UnknownKeys   uint64 // keys that this build does not know
 	ClaimedKeys   uint64 // keys and labels that claimed a pool or an owner
 	SlowConsumers uint64 // connections closed because they did not read
+	RateLimited   uint64 // connections closed because they said more than they may
 }
 
 // counters are Counts while they are counted.
@@ -85,6 +93,7 @@ type counters struct {
 	open                                                 atomic.Int64
 	sessions, refused, overBudget, badMessages           atomic.Uint64
 	unknownTypes, unknownKeys, claimedKeys, slowConsumer atomic.Uint64
+	rateLimited                                          atomic.Uint64
 }
 
 func (c *counters) read() Counts {
@@ -92,5 +101,6 @@ func (c *counters) read() Counts {
 		Open: c.open.Load(), Sessions: c.sessions.Load(), Refused: c.refused.Load(), OverBudget: c.overBudget.Load(),
 		BadMessages: c.badMessages.Load(), UnknownTypes: c.unknownTypes.Load(), UnknownKeys: c.unknownKeys.Load(),
 		ClaimedKeys: c.claimedKeys.Load(), SlowConsumers: c.slowConsumer.Load(),
+		RateLimited: c.rateLimited.Load(),
 	}
 }

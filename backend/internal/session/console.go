@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/view"
 	"rockpool/shared/wire"
@@ -19,8 +17,7 @@ import (
 // Bounds of one console.
 const (
 	consoleTopics  = 32 // subscribed at once
-	consoleRate    = 20 // messages a second; what is beyond waits in the socket
-	consoleBurst   = 60
+	consoleRate    = 20 // messages a second
 	consoleTickMs  = 1000
 	consoleStaleMs = 10_000
 	askWithin      = 15 * time.Second // a subscription's wait for the database
@@ -34,7 +31,7 @@ type console struct {
 	conn    *wsconn.Conn
 	who     ConsoleUser
 	from    netip.Addr
-	limiter *rate.Limiter
+	pace    pace
 	recheck *time.Timer
 
 	ending sync.Once
@@ -62,11 +59,10 @@ type delta struct {
 	e   wire.Encoded
 }
 
-func newConsole(g *Gateway, conn *wsconn.Conn, who ConsoleUser, from netip.Addr) *console {
-	return &console{
-		gateway: g, conn: conn, who: who, from: from,
-		limiter: rate.NewLimiter(consoleRate, consoleBurst), topics: map[string]*topic{},
-	}
+func newConsole(g *Gateway, who ConsoleUser, from netip.Addr) *console {
+	c := &console{gateway: g, who: who, from: from, topics: map[string]*topic{}}
+	c.pace = newPace(g.hub, c, consoleRate)
+	return c
 }
 
 // run is the life of the console.
@@ -86,9 +82,10 @@ func (c *console) run() {
 			return
 		}
 		for _, m := range frame.Messages {
-			if err := c.limiter.Wait(c.gateway.ctx); err != nil || !c.take(m) {
+			if !c.take(m) {
 				return
 			}
+			c.pace.said(0, false)
 		}
 	}
 }

@@ -120,13 +120,15 @@ func (g *Gateway) serveAgent(w http.ResponseWriter, r *http.Request, from netip.
 }
 
 func (g *Gateway) upgrade(w http.ResponseWriter, r *http.Request, credential enroll.Credential, from netip.Addr) {
-	conn, err := wsconn.Accept(w, r, wsconn.AcceptOptions{Options: g.hub.cfg.Conn})
+	s := &session{gateway: g, hub: g.hub, from: from}
+	s.pace = newPace(g.hub, s, g.hub.cfg.FramesPerSecond)
+	conn, err := wsconn.Accept(w, r, wsconn.AcceptOptions{Options: g.hub.cfg.Conn, Pacer: &s.pace})
 	if err != nil { // answered there
 		g.hub.counts.refused.Add(1)
 		g.hub.cfg.Logger.Debug("upgrade failed", "address", from, "error", err)
 		return
 	}
-	s := &session{gateway: g, hub: g.hub, conn: conn, from: from}
+	s.conn = conn
 	if !g.keep(s) {
 		conn.Close(wire.CloseShutdown, "the server stops")
 		return

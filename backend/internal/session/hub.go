@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"rockpool/backend/internal/core"
 	"rockpool/shared/wire"
@@ -13,6 +14,7 @@ import (
 // epoch. The dispatch loop delivers through it.
 type Hub struct {
 	cfg    Config
+	began  time.Time
 	counts counters
 
 	mu      sync.RWMutex
@@ -21,7 +23,8 @@ type Hub struct {
 
 // NewHub makes the hub that Gateway fills and the dispatch loop sends through.
 func NewHub(cfg Config) *Hub {
-	return &Hub{cfg: cfg.withDefaults(), current: map[string]*session{}}
+	cfg = cfg.withDefaults()
+	return &Hub{cfg: cfg, began: cfg.Now(), current: map[string]*session{}}
 }
 
 // Counts gives what the channel has seen.
@@ -40,14 +43,20 @@ func (h *Hub) Deliver(sends []core.Send) {
 		case s == nil:
 		case send.Kind == core.SendClose:
 			s.end(closeCodeOf(send.Code), send.Detail)
-		case h.queue(s, wire.Msg(h.bodyOf(send))):
-			waiting = append(waiting, s)
+		default:
+			s.pace.pay(send)
+			if h.queue(s, wire.Msg(h.bodyOf(send))) {
+				waiting = append(waiting, s)
+			}
 		}
 	}
 	for _, s := range waiting {
 		s.conn.Flush()
 	}
 }
+
+// elapsed is the time since the hub's start, for budgets.
+func (h *Hub) elapsed() time.Duration { return h.cfg.Now().Sub(h.began) }
 
 func (h *Hub) sessionOf(node string, epoch int64) *session {
 	h.mu.RLock()

@@ -199,6 +199,14 @@ type rig struct {
 
 func newRig(t *testing.T, change func(*Config)) *rig {
 	t.Helper()
+	r := newBareRig(t, change)
+	r.serve(r.gateway)
+	return r
+}
+
+// newBareRig is a rig without a server.
+func newBareRig(t *testing.T, change func(*Config)) *rig {
+	t.Helper()
 	cfg := Config{
 		Times:  wire.Times{Heartbeat: 10_000, Suspect: 25_000, Lost: 90_000, RedialWindow: 5_000},
 		Logger: slog.New(slog.DiscardHandler),
@@ -214,7 +222,6 @@ func newRig(t *testing.T, change func(*Config)) *rig {
 	r.view = view.New(view.Config{Source: r.stage, Store: r.stage})
 	r.show()
 	r.gateway = NewGateway(r.hub, r.loop, enroll.NewDesk(r.store, r.loop, cfg.Logger, time.Now), r.door, r.view)
-	r.serve(r.gateway)
 	return r
 }
 

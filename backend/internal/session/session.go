@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ type session struct {
 	epoch   int64  // 0 until the loop gave one; written under hub.mu, in the loop
 	claimed bool   // a claim of authority was audited
 
+	pace  pace
 	tails tails
 
 	ending sync.Once
@@ -48,7 +50,14 @@ func (s *session) run(credential *enroll.Credential) {
 		if !s.take(frame.Messages) {
 			return
 		}
+		s.pace.said(frame.Size, onlyLogs(frame.Messages))
 	}
+}
+
+// onlyLogs reports a frame of nothing but pieces of logs: each was asked for, or
+// it has ended the session.
+func onlyLogs(messages []wire.Message) bool {
+	return !slices.ContainsFunc(messages, func(m wire.Message) bool { return m.Type != wire.TypeLog })
 }
 
 // over tells the loop that the connection is gone, then waits until it is.

@@ -53,12 +53,13 @@ func (g *Gateway) serveConsole(w http.ResponseWriter, r *http.Request, from neti
 		g.refuse(w, r, err)
 		return
 	}
-	conn, err := wsconn.Accept(w, r, wsconn.AcceptOptions{Options: g.hub.cfg.Conn})
+	c := newConsole(g, who, from)
+	conn, err := wsconn.Accept(w, r, wsconn.AcceptOptions{Options: g.hub.cfg.Conn, Pacer: &c.pace})
 	if err != nil { // answered there
 		g.hub.counts.refused.Add(1)
 		return
 	}
-	c := newConsole(g, conn, who, from)
+	c.conn = conn
 	if !g.keep(c) {
 		conn.Close(wire.CloseShutdown, "the server stops")
 		return

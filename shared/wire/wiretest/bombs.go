@@ -5,7 +5,6 @@ package wiretest
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,8 +16,7 @@ const leastBombs = 20
 // Bombs are frames, by name, that must be refused before anything decodes them.
 func Bombs(t testing.TB) map[string][]byte {
 	t.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	files, _ := filepath.Glob(filepath.Join(filepath.Dir(here), "../prescan/testdata/fuzz/FuzzScan/*"))
+	files, _ := filepath.Glob(filepath.Join(root(t), "shared/wire/prescan/testdata/fuzz/FuzzScan/*"))
 	if len(files) < leastBombs {
 		t.Fatalf("only %d bombs found", len(files))
 	}
@@ -31,6 +29,23 @@ func Bombs(t testing.TB) map[string][]byte {
 		all[filepath.Base(file)] = seed(t, file, string(content))
 	}
 	return all
+}
+
+// root is the module's folder, above the one in which a test runs.
+func root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+	t.Fatal("no go.mod stands above the test's folder")
+	return ""
 }
 
 // seed reads the one []byte of a file in Go's corpus format.
