@@ -30,6 +30,22 @@ func (u *tenant) awaitAlarm(what string, wanted func(a *backendtest.Alarm) bool)
 	return last[0]
 }
 
+// awaitPoolAlarm waits until the one alarm of the kind in the tenant's pool, or of a
+// node there, is as wanted.
+func (u *tenant) awaitPoolAlarm(kind string, wanted func(a *backendtest.Alarm) bool) backendtest.Alarm {
+	u.t.Helper()
+	var last []backendtest.Alarm
+	rig.Await(u.t, patience, func() (bool, string) {
+		list, err := u.s.Admin.Alarms(u.t.Context(), backendtest.AlarmFilter{Pool: u.pool(), Kind: kind}, backendtest.Page{})
+		if err != nil {
+			return false, err.Error()
+		}
+		last = list.Items
+		return len(last) == 1 && wanted(&last[0]), fmt.Sprintf("alarms %s are %+v", kind, last)
+	})
+	return last[0]
+}
+
 // A pool exhausted a thousand times by one app raises one alarm that counts, and that
 // ends by itself.
 func TestExhaustedPoolRaisesOneAlarm(t *testing.T) {

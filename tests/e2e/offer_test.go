@@ -67,6 +67,38 @@ func TestCase_D9_AnOfferThatNobodyAnswersGoesElsewhere(t *testing.T) {
 	}
 }
 
+func TestCase_D9_ADeafNodeGetsWorkOnlyAfterItsAnswer(t *testing.T) {
+	t.Parallel()
+	u := newTenant(t, server(t))
+	deaf := u.node("deaf", rig.RawOptions{Slots: 8})
+	u.node("live", rig.RawOptions{Slots: 4, Answer: rig.Diligent})
+	jobs := []backendtest.Job{u.submit(), u.submit(), u.submit()}
+	for range jobs {
+		rig.Hear[wire.Offer](t, deaf)
+	}
+	u.awaitPoolAlarm("node_deaf", func(a *backendtest.Alarm) bool { return a.Node == deaf.Name && a.ResolvedAt == nil && a.Count == 1 })
+	if is := u.held(deaf.Name); is != "deaf/auto" {
+		t.Errorf("it is held by %q", is)
+	}
+	for _, job := range jobs {
+		u.await(job.ID, "succeeded")
+		if list := u.attempts(job.ID); len(list) != 2 || list[0].Outcome != "unanswered" || u.counted(job.ID) != 1 {
+			t.Errorf("attempts %+v, %d count", list, u.counted(job.ID))
+		}
+	}
+	probe := rig.Hear[wire.Offer](t, deaf)
+	if probe.Runner != "rockpool-probe" {
+		t.Fatalf("a deaf node was offered %+v", probe)
+	}
+	deaf.Send(t, wire.Decline{Job: probe.Job, Attempt: probe.Attempt, Reason: "runner"})
+	rig.Await(t, patience, func() (bool, string) { is := u.held(deaf.Name); return is == "", "held by " + is })
+	u.awaitPoolAlarm("node_deaf", func(a *backendtest.Alarm) bool { return a.ResolvedAt != nil })
+	again := u.submit()
+	if offer := deaf.Take(t); offer.Job != again.ID {
+		t.Errorf("offered %+v", offer)
+	}
+}
+
 func TestCase_D10_AnOfferIntoADyingSocketIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	u := newTenant(t, server(t))

@@ -13,6 +13,7 @@ const heldAs: [kind: string, state: NodeState][] = [
   ["drain", "draining"],
   ["cordon", "cordoned"],
   ["auto", "held"],
+  ["deaf", "held"],
 ];
 
 type Stated = Pick<NodeRow, "lease" | "holds" | "healthy" | "accepting">;

@@ -11,6 +11,7 @@ export const reasonWords: [reason: string, words: string][] = [
   ["draining", "draining"],
   ["cordoned", "cordoned"],
   ["auto_hold", "on automatic hold"],
+  ["deaf", "deaf to offers"],
   ["reserved", "reserved for a larger job"],
   ["runner", "without the runner"],
   ["backend", "without the backend"],

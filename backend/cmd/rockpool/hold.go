@@ -31,7 +31,7 @@ func (c *nodeCordon) Run(ctx context.Context, d *desk, server *client.Client) er
 
 type nodeUncordon struct {
 	holdFlags
-	Kind string `enum:",auto,quarantine" default:"" placeholder:"auto|quarantine" help:"Lift a hold that the control plane put there, before it ends by itself."`
+	Kind string `enum:",auto,deaf,quarantine" default:"" placeholder:"auto|deaf|quarantine" help:"Lift a hold that the control plane put there, before it ends by itself."`
 }
 
 // Run lifts cordon and drain, or the named hold.

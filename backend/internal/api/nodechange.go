@@ -234,11 +234,11 @@ func (a *API) uncordonNode(c *call, in *rest.UncordonRequest) error {
 	return a.answerNode(c, changed.ID)
 }
 
-// releaseNode lifts an automatic hold or a quarantine before it ends by itself.
+// releaseNode lifts a hold of the control plane's own before it ends by itself.
 func (a *API) releaseNode(c *call, in *rest.UncordonRequest) error {
 	kind := fleet.HoldKind(in.Kind)
-	if kind != fleet.HoldAuto && kind != fleet.HoldQuarantine {
-		return badRequest("kind is auto or quarantine; without it the operator's own cordon and drain are lifted")
+	if kind != fleet.HoldAuto && kind != fleet.HoldDeaf && kind != fleet.HoldQuarantine {
+		return badRequest("kind is auto, deaf or quarantine; without it the operator's own cordon and drain are lifted")
 	}
 	if err := checkLine("reason", in.Reason, maxReason); err != nil {
 		return err

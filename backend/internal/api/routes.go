@@ -117,7 +117,7 @@ var fleetRoutes = []Route{
 		Summary: "Keep new work from a node; what runs there at the deadline is canceled and placed anew. If-Match is its ETag.",
 		Query:   dryRun, Answers: rest.Drained{}, Status: ok, Fails: []int{404, 412}},
 	{Method: post, Path: "/v1/admin/nodes/:id/uncordon", Object: "node", Action: "cordon", handling: mayTake((*API).uncordonNode),
-		Summary: "Lift the operator's cordon and drain; where none stands nothing changes. Superadmins lift holds of kind auto and quarantine too. If-Match is its ETag.",
+		Summary: "Lift the operator's cordon and drain; where none stands nothing changes. Superadmins lift holds of kind auto, deaf and quarantine too. If-Match is its ETag.",
 		Answers: rest.Node{}, Status: ok, Fails: []int{404, 409, 412}},
 	{Method: post, Path: "/v1/admin/nodes/:id/leave", Object: "node", Action: "leave", handling: mayTake((*API).leaveNode),
 		Summary: "Take a node out of the fleet: its session ends, its work is handled by policy, it comes back only by registering.",

@@ -107,7 +107,7 @@ func (c *Client) UncordonNode(ctx context.Context, id, reason string, version in
 	return c.changeHolds(ctx, id, "uncordon", rest.UncordonRequest{Reason: reason}, version)
 }
 
-// LiftHold lifts a hold of kind auto or quarantine; that is for superadmins.
+// LiftHold lifts a hold of kind auto, deaf or quarantine; that is for superadmins.
 func (c *Client) LiftHold(ctx context.Context, id, kind, reason string, version int64) (rest.Node, error) {
 	return c.changeHolds(ctx, id, "uncordon", rest.UncordonRequest{Kind: kind, Reason: reason}, version)
 }

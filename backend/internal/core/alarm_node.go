@@ -6,6 +6,7 @@ import (
 
 	"rockpool/backend/internal/core/alarm"
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/hold"
 )
 
 // alarmNode raises an alarm about the node, or counts the one that lasts. It
@@ -66,18 +67,19 @@ func (d *Dispatch) reviewNode(now fleet.Time, c *alarm.Case, out *Effects) {
 		d.endAlarm(now, c, out)
 		return
 	}
-	over := !n.heldByItself()
-	if c.Kind == fleet.AlarmNodeLost {
+	over := false
+	switch c.Kind {
+	case fleet.AlarmNodeLost:
 		over = n.open && n.pending == nil
+	case fleet.AlarmRejectingOffers, fleet.AlarmNodeFlapping:
+		_, held := hold.Find(n.rec.Holds, fleet.HoldAuto, fleet.OwnerAuto)
+		over = !held
+	case fleet.AlarmNodeDeaf:
+		over = !n.deaf()
 	}
 	if over || n.lease.State == fleet.LeaseLeft {
 		d.nodeAlarmOver(now, c.Kind, n, out)
 	}
-}
-
-// heldByItself reports an automatic hold.
-func (n *node) heldByItself() bool {
-	return slices.ContainsFunc(n.rec.Holds, func(h fleet.Hold) bool { return h.Owner == fleet.OwnerAuto })
 }
 
 // seconds reads a span in words.

@@ -62,6 +62,7 @@ func (d *Dispatch) Accept(now fleet.Time, id string, epoch int64, a Attempt, out
 		note(id, a, AuditAcceptFenced, "over a session that is not the node's open one", out)
 		return
 	}
+	d.probed(now, n, a, out)
 	j := d.jobs[a.Job]
 	switch {
 	case j != nil && j.row.Attempt == a.Attempt && j.row.Node != id && j.row.Node != "":
@@ -78,8 +79,10 @@ func (d *Dispatch) Decline(now fleet.Time, id string, epoch int64, a Attempt, re
 	if n == nil {
 		return
 	}
+	d.probed(now, n, a, out)
 	j := d.jobs[a.Job]
 	if j != nil && j.held == n && j.row.Attempt == a.Attempt && (j.stage == stageSent || j.stage == stageMaybe) {
+		n.silences.Answered()
 		j.row.Detail = reason
 		n.past.note(now, NodeDeclined, a.Job, reason)
 		d.rejected(now, n, out)
@@ -97,6 +100,7 @@ func (d *Dispatch) offerUnanswered(now fleet.Time, j *job, attempt int32, out *E
 	n := j.held
 	n.past.note(now, NodeUnanswered, j.spec.ID, "")
 	sendVoid(n, Attempt{Job: j.spec.ID, Attempt: attempt}, out)
+	d.unanswered(now, n, out)
 	d.keepAway(now, j, n, d.cfg.AvoidFor)
 	d.giveUp(now, j, fleet.AttemptUnanswered, fleet.CauseUnanswered, out)
 }

@@ -243,6 +243,7 @@ const (
 	SendWelcome
 	SendError
 	SendClose // close the session with Code
+	SendProbe // an offer of no job, with Spec: any answer will do
 )
 
 // Verdict on a result.

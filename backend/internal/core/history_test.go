@@ -100,6 +100,12 @@ func (w *world) read(a *agent) {
 		w.handIn(a)
 	case SendOffer:
 		w.answer(a, at)
+	case SendProbe:
+		if !w.calm && w.pick("answer the probe", 3) == 0 {
+			return
+		}
+		w.d.Decline(w.now, a.id, a.epoch, at, "runner", w.pending)
+		w.after()
 	case SendStart:
 		w.begin(a, at)
 		w.d.Progress(w.now, a.id, a.epoch, at, 10, w.pending)

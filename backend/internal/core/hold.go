@@ -33,7 +33,7 @@ func (d *Dispatch) LiftHold(now fleet.Time, node string, kind fleet.HoldKind, ow
 func (d *Dispatch) putHold(now fleet.Time, n *node, h fleet.Hold, out *Effects) {
 	n.rec.Holds = hold.With(n.rec.Holds, h)
 	n.past.noteHold(now, NodeHeld, h)
-	if h.Owner != fleet.OwnerSelf {
+	if !hold.InMemory(h) {
 		writeHold(HoldWrite{Node: n.rec.ID, Hold: h}, out)
 	}
 	d.seen(n)
@@ -44,10 +44,13 @@ func (d *Dispatch) putHold(now fleet.Time, n *node, h fleet.Hold, out *Effects) 
 func (d *Dispatch) dropHold(now fleet.Time, n *node, h fleet.Hold, out *Effects) {
 	n.rec.Holds = hold.Without(n.rec.Holds, h.Kind, h.Owner)
 	n.past.noteHold(now, NodeLifted, h)
-	if h.Owner == fleet.OwnerAuto {
+	switch h.Kind {
+	case fleet.HoldAuto:
 		d.autoOver(now, n, out)
+	case fleet.HoldDeaf:
+		d.nodeAlarmOver(now, fleet.AlarmNodeDeaf, n, out)
 	}
-	if h.Owner != fleet.OwnerSelf {
+	if !hold.InMemory(h) {
 		writeHold(HoldWrite{Node: n.rec.ID, Hold: h, Lift: true}, out)
 	}
 	d.seen(n)

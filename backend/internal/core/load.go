@@ -83,8 +83,10 @@ func (d *Dispatch) inherit(now fleet.Time, n, old *node) {
 		if n.rec.BootID != old.rec.BootID { // its commit was not known of
 			n.bootSince = now
 		}
-		if own, stands := hold.Find(old.rec.Holds, fleet.HoldDrain, fleet.OwnerSelf); stands {
-			n.rec.Holds = hold.With(n.rec.Holds, own)
+		for _, h := range old.rec.Holds {
+			if hold.InMemory(h) {
+				n.rec.Holds = hold.With(n.rec.Holds, h)
+			}
 		}
 	}
 }

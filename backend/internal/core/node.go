@@ -43,6 +43,8 @@ type live struct {
 
 	past       past
 	rejections hold.Rejections
+	silences   hold.Silences
+	probe      probe // the newest; of a deaf node
 	flaps      hold.Flaps
 
 	accepting     bool
@@ -65,7 +67,7 @@ func (l *live) speaks(epoch int64) bool { return l.open && l.epoch == epoch }
 
 var holdReasons = map[fleet.HoldKind]fleet.Reason{
 	fleet.HoldCordon: fleet.Cordoned, fleet.HoldDrain: fleet.Draining,
-	fleet.HoldQuarantine: fleet.Quarantine, fleet.HoldAuto: fleet.AutoHold,
+	fleet.HoldQuarantine: fleet.Quarantine, fleet.HoldAuto: fleet.AutoHold, fleet.HoldDeaf: fleet.Deaf,
 }
 
 // blocks lists what keeps all work from the node.
@@ -244,6 +246,7 @@ func (d *Dispatch) leave(now fleet.Time, n *node, out *Effects) {
 	d.countOwner(now, n, n.rec.Owner)
 	d.nodeAlarmOver(now, fleet.AlarmNodeLost, n, out)
 	d.autoOver(now, n, out)
+	d.undeafen(now, n, out)
 	d.loseAll(now, n, out)
 	d.seen(n)
 }

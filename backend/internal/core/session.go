@@ -41,6 +41,7 @@ func (d *Dispatch) opened(now fleet.Time, n *node, out *Effects) {
 	d.turnPlacements(now, n, out)
 	n.accepting, n.acceptReason, n.healthy, n.healthReasons = true, "", true, nil
 	n.past.noteSession(now, n.epoch, ev.Report.AgentVersion)
+	n.silences, n.probe.at = hold.Silences{}, 0
 	welcome := &Welcome{Pool: n.rec.Pool, Holds: n.rec.Holds}
 	out.Sends = append(out.Sends, Send{Kind: SendWelcome, Node: n.rec.ID, Epoch: n.epoch, Welcome: welcome})
 	welcome.Void = d.reconcile(now, n, ev.Running, ev.Spooled, true, nil, out)
@@ -87,6 +88,7 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 	n.loadMilli, n.memoryMiB = hb.LoadMilli, hb.MemoryMiB
 	d.seen(n)
 	ack.Void = d.reconcile(now, n, hb.Running, hb.Spooled, false, nil, out)
+	d.probeDeaf(now, n, out)
 	for _, j := range n.jobs {
 		if j.cancelSent {
 			ack.Cancel = append(ack.Cancel, Attempt{Job: j.spec.ID, Attempt: j.row.Attempt, GraceMs: j.graceMs})
@@ -223,6 +225,7 @@ func (d *Dispatch) begun(now fleet.Time, j *job, percent int32) {
 	if j.stage != stageStarted {
 		j.held.past.note(now, NodeStarted, j.spec.ID, j.spec.Runner)
 		d.waits(now, j, waitsNot)
+		j.held.silences.Answered()
 	}
 	j.stage, j.percent = stageStarted, percent
 	if j.row.StartedAt == 0 {

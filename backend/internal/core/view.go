@@ -276,7 +276,7 @@ func (h *HeldCounts) count(first fleet.Reason) {
 		h.Quarantined++
 	case fleet.Draining:
 		h.Draining++
-	case fleet.AutoHold:
+	case fleet.AutoHold, fleet.Deaf:
 		h.Auto++
 	default:
 		h.Cordoned++

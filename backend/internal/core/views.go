@@ -92,7 +92,7 @@ type PoolView struct {
 }
 
 // HeldCounts are held nodes by the kind of their first hold, in the order of the
-// reasons.
+// reasons. Auto counts all that the control plane put there, quarantines aside.
 type HeldCounts struct {
 	Quarantined int32
 	Draining    int32

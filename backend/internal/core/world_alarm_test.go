@@ -97,6 +97,10 @@ func (w *world) checkLasting(a *fleet.Alarm, waiting map[fleet.Fingerprint]int64
 		if c := w.d.alarms.Find(a.Fingerprint); waiting[a.Fingerprint] == 0 && w.now-c.LastSeen() > quiet+lookPause && w.d.resume == nil {
 			w.fail("nothing of %+v waits, and it lasts", a)
 		}
+	case fleet.AlarmNodeDeaf:
+		if n := w.d.nodes[a.Node]; w.d.resume == nil && (n == nil || !n.deaf()) {
+			w.fail("%+v lasts, and its node hears", a)
+		}
 	case fleet.AlarmNodeLost:
 		if n := w.d.nodes[a.Node]; n == nil || n.lease.State == fleet.LeaseReady || n.lease.State == fleet.LeaseLeft {
 			w.fail("%+v lasts, and its node is there or gone for good", a)

@@ -423,7 +423,7 @@ func (w *world) reason(n *node, spec *fleet.JobSpec, avoid []schedule.Exclusion)
 		{n.lease.State != fleet.LeaseReady || !n.open || n.pending != nil, fleet.LeaseNotReady},
 		{!n.healthy || !n.accepting, fleet.Unhealthy},
 		{hold(fleet.HoldQuarantine), fleet.Quarantine}, {hold(fleet.HoldDrain), fleet.Draining},
-		{hold(fleet.HoldCordon), fleet.Cordoned}, {hold(fleet.HoldAuto), fleet.AutoHold},
+		{hold(fleet.HoldCordon), fleet.Cordoned}, {hold(fleet.HoldAuto), fleet.AutoHold}, {hold(fleet.HoldDeaf), fleet.Deaf},
 		{n.reserve != nil, fleet.Reserved},
 		{spec.Runner != "" && !slices.Contains(n.rec.Runners, spec.Runner), fleet.NoRunner},
 		{spec.Backend != "" && spec.Backend != n.rec.Backend, fleet.WrongBackend},

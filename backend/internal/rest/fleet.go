@@ -9,7 +9,7 @@ type Capacity struct {
 
 // Hold is why a node gets no new work.
 type Hold struct {
-	Kind     string `json:"kind"`  // cordon, drain, quarantine, auto
+	Kind     string `json:"kind"`  // cordon, drain, quarantine, auto, deaf
 	Owner    string `json:"owner"` // operator, self, auto
 	Actor    string `json:"actor,omitempty"`
 	Reason   string `json:"reason,omitempty"`
@@ -89,8 +89,8 @@ type Blocker struct {
 
 // UncordonRequest is the optional body of POST /v1/admin/nodes/{id}/uncordon.
 type UncordonRequest struct {
-	// Kind of the hold to lift: absent, the operator's own, cordon and drain; auto
-	// and quarantine are for superadmins.
+	// Kind of the hold to lift: absent, the operator's own, cordon and drain; auto,
+	// deaf and quarantine are for superadmins.
 	Kind   string `json:"kind,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }

@@ -10,7 +10,7 @@ import (
 func (h *Hub) bodyOf(s *core.Send) wire.Body {
 	job, attempt := s.Job.String(), int64(s.Attempt)
 	switch s.Kind {
-	case core.SendOffer:
+	case core.SendOffer, core.SendProbe:
 		return h.offerOf(s)
 	case core.SendStart:
 		return wire.Start{Job: job, Attempt: attempt}

@@ -220,7 +220,7 @@ func (n *node) receive(c *conn, m *message) {
 		return
 	}
 	switch s.Kind {
-	case core.SendOffer:
+	case core.SendOffer, core.SendProbe:
 		n.core.Offer(now, c.number, nodecore.Offer{Ref: ref, Runner: s.Spec.Runner, Backend: s.Spec.Backend, Slots: int(s.Spec.Demands.Slots)}, &n.w.wants)
 	case core.SendStart:
 		n.core.Start(now, c.number, ref, &n.w.wants)

@@ -59,14 +59,14 @@ func (k *key) passes(n *nodeState) bool {
 	case wire.StateHeld:
 		return len(n.view.Record.Holds) > 0
 	}
-	if kind, ok := heldAs[f.State]; ok {
-		return slices.ContainsFunc(n.view.Record.Holds, func(h fleet.Hold) bool { return h.Kind == kind })
+	if kinds, ok := heldAs[f.State]; ok {
+		return slices.ContainsFunc(n.view.Record.Holds, func(h fleet.Hold) bool { return slices.Contains(kinds, h.Kind) })
 	}
 	return n.view.Lease.String() == f.State
 }
 
-// heldAs are the states of a filter that ask for a kind of hold.
-var heldAs = map[string]fleet.HoldKind{
-	wire.StateCordoned: fleet.HoldCordon, wire.StateDraining: fleet.HoldDrain,
-	wire.StateQuarantined: fleet.HoldQuarantine, wire.StateAutoHeld: fleet.HoldAuto,
+// heldAs are the states of a filter that ask for kinds of holds.
+var heldAs = map[string][]fleet.HoldKind{
+	wire.StateCordoned: {fleet.HoldCordon}, wire.StateDraining: {fleet.HoldDrain},
+	wire.StateQuarantined: {fleet.HoldQuarantine}, wire.StateAutoHeld: {fleet.HoldAuto, fleet.HoldDeaf},
 }

@@ -164,7 +164,7 @@ export interface Capacity {
 
 /** Hold is why a node gets no new work. */
 export interface Hold {
-  kind: string; // cordon, drain, quarantine, auto
+  kind: string; // cordon, drain, quarantine, auto, deaf
   owner: string; // operator, self, auto
   actor?: string;
   reason?: string;

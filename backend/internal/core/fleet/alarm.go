@@ -14,12 +14,13 @@ const (
 	AlarmNodeLost        AlarmKind = "node_lost"             // a node's lease ran out
 	AlarmNodeFlapping    AlarmKind = "node_flapping"         // a node came and went too often
 	AlarmRejectingOffers AlarmKind = "node_rejecting_offers" // a node declined or failed to start one job after the other
+	AlarmNodeDeaf        AlarmKind = "node_deaf"             // a node heartbeats and answers no offers
 )
 
 // AlarmKinds lists all kinds.
 func AlarmKinds() []AlarmKind {
 	return []AlarmKind{
-		AlarmPoolExhausted, AlarmQueueWait, AlarmFreeSlots, AlarmNodesNotReady, AlarmNodeLost, AlarmNodeFlapping, AlarmRejectingOffers,
+		AlarmPoolExhausted, AlarmQueueWait, AlarmFreeSlots, AlarmNodesNotReady, AlarmNodeLost, AlarmNodeFlapping, AlarmRejectingOffers, AlarmNodeDeaf,
 	}
 }
 

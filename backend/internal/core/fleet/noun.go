@@ -95,6 +95,7 @@ const (
 	HoldDrain      HoldKind = "drain"
 	HoldQuarantine HoldKind = "quarantine"
 	HoldAuto       HoldKind = "auto"
+	HoldDeaf       HoldKind = "deaf" // it answers no offers
 )
 
 // HoldOwner is who put a hold there, and who lifts it.

@@ -15,6 +15,7 @@ const (
 	Draining
 	Cordoned
 	AutoHold
+	Deaf
 	Reserved // for a larger piece of work that has waited long
 	NoRunner
 	WrongBackend
@@ -28,7 +29,7 @@ const (
 
 var reasonNames = [NumReasons]string{
 	PoolDisabled: "pool_disabled", PoolDraining: "pool_draining", WrongRole: "role", LeaseNotReady: "lease",
-	Unhealthy: "unhealthy", Quarantine: "quarantine", Draining: "draining", Cordoned: "cordoned", AutoHold: "auto_hold",
+	Unhealthy: "unhealthy", Quarantine: "quarantine", Draining: "draining", Cordoned: "cordoned", AutoHold: "auto_hold", Deaf: "deaf",
 	Reserved: "reserved",
 	NoRunner: "runner", WrongBackend: "backend", WrongRegion: "region", Excluded: "excluded", NoSlots: "slots",
 	NoResource: "resource", NoMemory: "memory",
@@ -37,7 +38,7 @@ var reasonNames = [NumReasons]string{
 var reasonWords = [NumReasons]string{
 	PoolDisabled: "in a disabled pool", PoolDraining: "in a draining pool", WrongRole: "of another role",
 	LeaseNotReady: "not connected", Unhealthy: "unhealthy", Quarantine: "in quarantine", Draining: "draining",
-	Cordoned: "cordoned", AutoHold: "on automatic hold", Reserved: "reserved for a larger job", NoRunner: "without the runner", WrongBackend: "without the backend",
+	Cordoned: "cordoned", AutoHold: "on automatic hold", Deaf: "deaf to offers", Reserved: "reserved for a larger job", NoRunner: "without the runner", WrongBackend: "without the backend",
 	WrongRegion: "in another region", Excluded: "excluded for this job", NoSlots: "without a free slot",
 	NoResource: "without the resource", NoMemory: "without the memory",
 }

@@ -9,11 +9,13 @@ const (
 	MaxFlaps      = 3
 	FlapSpan      = fleet.Time(600_000)
 	FlapHold      = fleet.Time(600_000)
+	MaxSilences   = 3 // and then for as long as it leaves probes unanswered
 )
 
 // Why automatic holds stand, for people.
 const (
 	RejectionReason = "declined or failed to start 5 offers in a row"
+	DeafReason      = "left 3 offers in a row unanswered"
 	FlapReason      = "lost its connection and came back 3 times in 10 minutes"
 )
 
@@ -31,6 +33,26 @@ func (r *Rejections) Reject() bool {
 
 // Ran ends the row: an attempt was started.
 func (r *Rejections) Ran() { r.row = 0 }
+
+// Silences counts the offers in a row that a node left unanswered.
+type Silences struct {
+	row  int
+	from fleet.Time // when the first of them was sent
+}
+
+// Silent counts an offer that was sent then.
+func (s *Silences) Silent(sent fleet.Time) {
+	if s.row++; s.row == 1 {
+		s.from = sent
+	}
+}
+
+// Answered ends the row.
+func (s *Silences) Answered() { s.row = 0 }
+
+// Deaf reports too long a row of a node that was heard meanwhile: it is there, and
+// does not answer. Without a word of it the connection may be what is dead.
+func (s *Silences) Deaf(heard fleet.Time) bool { return s.row >= MaxSilences && heard > s.from }
 
 // Flaps remembers when a node's lease came back from suspect.
 type Flaps struct {

@@ -14,6 +14,10 @@ import (
 // operators' and come with the node's record.
 func OfCore(h fleet.Hold) bool { return h.Owner == fleet.OwnerAuto || h.Owner == fleet.OwnerSelf }
 
+// InMemory reports a hold that is never written: what it says is of the node's
+// session, and a new process finds it out anew.
+func InMemory(h fleet.Hold) bool { return h.Owner == fleet.OwnerSelf || h.Kind == fleet.HoldDeaf }
+
 // Merged takes operators' holds from the record and the others from memory, which
 // is the authority for them.
 func Merged(record, memory []fleet.Hold) []fleet.Hold {
