@@ -6,10 +6,11 @@ package load
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"rockpool/tests/rig"
 )
 
 // clockTick is the unit of /proc's process times on Linux: USER_HZ is 100 everywhere.
@@ -22,7 +23,7 @@ func treeTime(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	children, err := childrenOf(pid)
+	children, err := rig.Children(pid)
 	if err != nil {
 		return 0, err
 	}
@@ -57,24 +58,4 @@ func statTime(pid, times int) (time.Duration, error) {
 		ticks += n
 	}
 	return time.Duration(ticks) * clockTick, nil
-}
-
-func childrenOf(pid int) ([]int, error) {
-	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		return nil, err
-	}
-	var children []int
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			continue // the thread has ended
-		}
-		for _, field := range strings.Fields(string(content)) {
-			if child, err := strconv.Atoi(field); err == nil {
-				children = append(children, child)
-			}
-		}
-	}
-	return children, nil
 }

@@ -238,6 +238,17 @@ func (s *Server) PostmasterPID() int {
 	return pid
 }
 
+// Postgres are the processes of the private PostgreSQL, the first of them first.
+func (s *Server) Postgres(t testing.TB) []int {
+	t.Helper()
+	postmaster := s.PostmasterPID()
+	children, err := Children(postmaster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]int{postmaster}, children...)
+}
+
 // publicDir is a test's folder that PostgreSQL's unprivileged user can reach.
 func publicDir(t testing.TB) string {
 	t.Helper()

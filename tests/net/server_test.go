@@ -1,0 +1,110 @@
+package net
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"rockpool/tests/rig"
+)
+
+// A fault of the control plane is nobody's on a node: whatever it is and however long
+// it lasts, no node is lost, no job runs again, no alarm is raised.
+
+// ownServer is one that a test may do anything to. Its leases are short: each of
+// these faults lasts longer than one.
+func ownServer(t *testing.T) *rig.Server {
+	t.Helper()
+	need(t)
+	t.Parallel()
+	return rig.NewServer(t, shortTimes...)
+}
+
+func TestServer_IsKilledAndStarts(t *testing.T) {
+	h := newHouse(t, ownServer(t), 2)
+	h.begin()
+	for range 2 {
+		brief := h.submit("brief") // may be anywhere in its life
+		h.s.Kill(t)
+		h.s.Start(t)
+		t.Logf("back after %v", h.awaitReady())
+		h.await(brief.ID, "succeeded")
+	}
+	h.s.Stop(t)
+	h.s.Start(t)
+	t.Logf("back after a planned stop after %v", h.awaitReady())
+	h.finish(0, 0)
+}
+
+// standstill is how long a part of the control plane stands still: five times the
+// lost time of the leases.
+const standstill = time.Minute
+
+func TestCase_F4_TheServerStandsStill(t *testing.T) {
+	h := newHouse(t, ownServer(t), 2)
+	h.begin()
+	halt(t, h.s.PID())
+	wait(standstill)
+	goOn(h.s.PID())
+	t.Logf("back after %v", h.awaitReady())
+	h.finish(0, 0)
+}
+
+// The process lives and says that it takes no work; sessions are kept.
+func TestCase_N32_PostgreSQLStandsStill(t *testing.T) {
+	h := newHouse(t, ownServer(t), 2)
+	h.begin()
+	epochs := h.epochs()
+	pids := h.s.Postgres(t)
+	halt(t, pids...)
+	began := time.Now()
+	h.awaitHealth("/readyz", http.StatusServiceUnavailable)
+	for time.Since(began) < standstill {
+		h.awaitHealth("/livez", http.StatusOK)
+		wait(time.Second)
+	}
+	goOn(pids...)
+	h.awaitHealth("/readyz", http.StatusOK)
+	t.Logf("back after %v", h.awaitReady())
+	h.finish(0, 0)
+	if now := h.epochs(); !slices.Equal(now, epochs) {
+		t.Errorf("sessions were %v and are %v", epochs, now)
+	}
+}
+
+// awaitHealth waits for the answer of a page of health.
+func (h *house) awaitHealth(path string, status int) {
+	h.t.Helper()
+	asker := http.Client{Timeout: 5 * time.Second}
+	rig.Await(h.t, patience, func() (bool, string) {
+		answer, err := asker.Get(h.s.URL + path)
+		if err != nil {
+			return false, err.Error()
+		}
+		defer answer.Body.Close()
+		return answer.StatusCode == status, fmt.Sprintf("%s answers %d, want %d", path, answer.StatusCode, status)
+	})
+}
+
+// halt stops processes in their tracks; goOn lets them go on, as the test's end does.
+func halt(t *testing.T, pids ...int) {
+	t.Helper()
+	t.Cleanup(func() { goOn(pids...) })
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatalf("stop process %d: %v", pid, err)
+		}
+	}
+}
+
+func goOn(pids ...int) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGCONT) // it may have ended
+	}
+}
+
+// wait is for what lasts: a standstill is nothing but time.
+func wait(span time.Duration) { <-time.After(span) }
