@@ -39,7 +39,7 @@ func (a *API) candidates(c *call, spec *fleet.JobSpec) (*rest.Candidates, error)
 	}
 	named, d := a.may(c, "read", "node-id"), &found.Decision
 	doc := &rest.Candidates{
-		Hint: hintOf(spec, d, now), Decision: decisionDoc(d, a.dispatch.WallAt(d.At)), Pools: poolExplanations(d, found.Nodes, named),
+		Hint: hintOf(spec, d, now), Decision: decisionDoc(d, a.dispatch.WallAt(d.At)), Pools: poolExplanations(d, found.Nodes, &asks{spec, now}, named),
 	}
 	if d.Node != "" && !named {
 		doc.Decision.Node, d.Node = "", "one"

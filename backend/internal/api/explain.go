@@ -33,7 +33,7 @@ func (a *API) explainJob(c *call) error {
 	return c.JSON(http.StatusOK, rest.Explanation{
 		Hint: hintOf(&job.Spec, &explained.Now, now),
 		Job:  id.String(), State: explained.Job.State.String(), At: rest.At(a.dispatch.WallAt(explained.Now.At)),
-		Rule: string(explained.Now.Rule), Pools: poolExplanations(&explained.Now, explained.Nodes, named),
+		Rule: string(explained.Now.Rule), Pools: poolExplanations(&explained.Now, explained.Nodes, &asks{&job.Spec, now}, named),
 		Queue: standingDoc(explained.Standing, named),
 		Text:  explained.Now.Text(job.Spec.App, job.Spec.Owner, job.Spec.Demands.Slots),
 	})
@@ -56,17 +56,18 @@ func standingDoc(s *core.Standing, named bool) *rest.Standing {
 
 // poolExplanations counts the nodes under every reason that they have, and names
 // them where that is allowed.
-func poolExplanations(d *fleet.Decision, nodes []core.NodeReasons, named bool) []rest.PoolExplanation {
+func poolExplanations(d *fleet.Decision, nodes []core.NodeReasons, a *asks, named bool) []rest.PoolExplanation {
 	list := make([]rest.PoolExplanation, 0, len(d.Pools))
 	for i := range d.Pools {
-		list = append(list, poolExplanation(d.Pools[i].Pool, nodes, named))
+		list = append(list, poolExplanation(d.Pools[i].Pool, nodes, a, named))
 	}
 	return list
 }
 
-func poolExplanation(pool string, nodes []core.NodeReasons, named bool) rest.PoolExplanation {
+func poolExplanation(pool string, nodes []core.NodeReasons, a *asks, named bool) rest.PoolExplanation {
 	doc := rest.PoolExplanation{Pool: pool}
-	var reasons, alone tally
+	var reasons, first, alone tally
+	var under [fleet.NumReasons][]core.NodeReasons // by first reason
 	for _, node := range nodes {
 		if node.Pool != pool {
 			continue
@@ -85,6 +86,10 @@ func poolExplanation(pool string, nodes []core.NodeReasons, named bool) rest.Poo
 		for _, r := range node.Reasons {
 			reasons.add(r, name)
 		}
+		if len(node.Reasons) > 0 {
+			first.add(node.Reasons[0], name)
+			under[node.Reasons[0]] = append(under[node.Reasons[0]], node)
+		}
 		if len(node.Reasons) == 1 {
 			alone.add(node.Reasons[0], name)
 			if node.Reasons[0] == fleet.NoSlots {
@@ -95,7 +100,12 @@ func poolExplanation(pool string, nodes []core.NodeReasons, named bool) rest.Poo
 			}
 		}
 	}
-	doc.Reasons, doc.Alone = reasons.list(), alone.list()
+	for r, nodes := range under {
+		if named && len(nodes) > 0 {
+			first[r].Words = a.words(fleet.Reason(r), nodes)
+		}
+	}
+	doc.Reasons, doc.First, doc.Alone = reasons.list(), first.list(), alone.list()
 	return doc
 }
 

@@ -340,6 +340,9 @@ func TestExplain_OnlySuperadminsSeeNodes(t *testing.T) {
 		if (len(pool.CandidateNodes) > 0) != named || (len(pool.Reasons[0].NodeIDs) > 0) != named {
 			t.Errorf("user %d sees nodes: %+v", user, pool)
 		}
+		if len(pool.First) != 1 || pool.First[0].Nodes != 1 || (pool.First[0].Words != "") != named {
+			t.Errorf("user %d: first reasons %+v", user, pool.First)
+		}
 	}
 	w.jobs[jobIDOf(ann)].State = fleet.JobSucceeded
 	if rec := w.asUser(ann, http.MethodGet, target, ""); rec.Code != 409 {

@@ -201,13 +201,15 @@ type Standing struct {
 	Reserved   string `json:"reserved,omitempty"` // the node that is kept for it
 }
 
-// PoolExplanation explains one pool. A node stands under each of its reasons.
+// PoolExplanation explains one pool. A node stands under each of its reasons, and
+// once under its first.
 type PoolExplanation struct {
 	Pool           string            `json:"pool"`
 	Nodes          int32             `json:"nodes"`
 	Candidates     int32             `json:"candidates"`
 	CandidateNodes []string          `json:"candidateNodes,omitempty"`
 	Reasons        []NodeExplanation `json:"reasons"`
+	First          []NodeExplanation `json:"first"` // with the candidates they are all nodes
 	// Alone are the reasons that are some node's only one: without it, it could take
 	// the job.
 	Alone    []NodeExplanation `json:"alone"`
@@ -226,6 +228,8 @@ type NodeExplanation struct {
 	Reason  string   `json:"reason"`
 	Nodes   int32    `json:"nodes"`
 	NodeIDs []string `json:"nodeIds,omitempty"`
+	// Words say what those nodes have and what is asked, beside ids of first reasons.
+	Words string `json:"words,omitempty"`
 }
 
 // Attempt is one attempt of a job.

@@ -680,13 +680,14 @@ export interface Standing {
   reserved?: string; // the node that is kept for it
 }
 
-/** PoolExplanation explains one pool. A node stands under each of its reasons. */
+/** PoolExplanation explains one pool. A node stands under each of its reasons, and once under its first. */
 export interface PoolExplanation {
   pool: string;
   nodes: number;
   candidates: number;
   candidateNodes?: string[];
   reasons: NodeExplanation[];
+  first: NodeExplanation[]; // with the candidates they are all nodes
   alone: NodeExplanation[];
   roomiest?: Roomiest;
   nearest?: Roomiest; // of those large enough for the job
@@ -703,6 +704,7 @@ export interface NodeExplanation {
   reason: string;
   nodes: number;
   nodeIds?: string[];
+  words?: string;
 }
 
 /** Attempt is one attempt of a job. */

@@ -138,7 +138,7 @@ function Loaded({ row, job, attempts, failed }: LoadedProps) {
         side={
           <>
             {waiting && <PlaceInQueue row={row} job={job} />}
-            <WhyThisNode row={row} />
+            <WhyThisNode row={row} slots={job?.asks.slots} />
             {waiting ? (
               <SinceSubmit row={row} attempts={attempts} />
             ) : (

@@ -2,9 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { getDecision, getExplanation } from "../api/calls";
 import { Refusal } from "../api/client";
-import type { Decision, Explanation, PoolDecision, PoolExplanation } from "../api/documents";
+import type { Decision, Explanation, NodeExplanation, PoolDecision, PoolExplanation } from "../api/documents";
 import { count, moment, plural } from "../format";
 import { useStale } from "../live/live";
+import { isOpen } from "../state";
 import { byReason, reasonIn } from "../strings";
 import { Button } from "../ui/controls";
 import { Glyph } from "../ui/Glyph";
@@ -39,7 +40,7 @@ function fallbackWords(d: Decision): string {
 }
 
 /** Why this node, and why not the others. */
-export function WhyThisNode({ row }: { row: JobRow }) {
+export function WhyThisNode({ row, slots }: { row: JobRow; slots: number | undefined }) {
   const decision = useDecision(row);
   const d = decision.data;
   if (decision.error && !d) {
@@ -58,55 +59,80 @@ export function WhyThisNode({ row }: { row: JobRow }) {
     );
   }
   if (d.outcome !== "placed" || !d.node) return <HowPool d={d} row={row} />;
+  return <Chosen row={row} d={d} slots={slots} />;
+}
+
+/** Why the job went to its node, and why not to the others: as it was then, or as it is now. */
+function Chosen({ row, d, slots }: { row: JobRow; d: Decision; slots: number | undefined }) {
+  const stale = useStale();
+  const now = useQuery({ queryKey: ["explain", row.id, "now"], queryFn: () => getExplanation(row.id), enabled: false });
   const last = d.pools[d.pools.length - 1];
-  const others = d.pools.reduce((n, p) => n + p.nodes - p.candidates, 0);
+  const e = isOpen(row) ? now.data : undefined;
+  const sum = (pools: { nodes: number; candidates: number }[]) => pools.reduce((n, p) => n + p.nodes - p.candidates, 0);
+  const others = sum(e?.pools ?? d.pools);
+  const pools = d.pools.map((p) => p.pool).join(", ");
+  const explain = isOpen(row) && (
+    <Button tone="link" onPress={() => void now.refetch()} isDisabled={stale || now.isFetching}>
+      Explain now
+    </Button>
+  );
   return (
-    <Panel title="Why this node" note={`at ${moment(d.at)}`} flush>
+    <Panel title="Why this node" note={`at ${moment(d.at)}`} side={explain} flush>
       <div className={styles.pad}>
         <p className={styles.sentence}>
-          {d.node} had the most free slots of <b>{count(last?.candidates ?? 0)}</b> {last?.candidates === 1 ? "node" : "nodes"} that could take it.
+          {d.node} had the most free slots
+          {slots !== undefined && (
+            <>
+              , <b>{count(d.remainingSlots + slots)}</b>,
+            </>
+          )}{" "}
+          of <b>{count(last?.candidates ?? 0)}</b> {last?.candidates === 1 ? "node" : "nodes"} that could take it.
         </p>
         <p className={styles.small}>
           {d.tieBreak && "Others had as many; the lowest id won. "}
-          {plural(d.remainingSlots, "slot")} left there beside this job.
-        </p>
-        <p className={styles.small}>
           {ruleWords(d, row.app)} {fallbackWords(d)}
         </p>
       </div>
+      {now.error && isOpen(row) && <Failed error={now.error} again={() => void now.refetch()} />}
       <h3 className={styles.subhead}>
-        {others > 0 ? `Why not the other ${count(others)}` : "No node was turned away"}
+        {others > 0 ? `Why not ${e ? "" : "the other "}${count(others)}${e ? ` now, at ${moment(e.at)}` : ""}` : `No node ${e ? "is" : "was"} turned away`}
         <span>
-          of{" "}
-          {plural(
-            d.pools.reduce((n, p) => n + p.nodes, 0),
-            "node",
-          )}
+          of {count((e?.pools ?? d.pools).reduce((n, p) => n + p.nodes, 0))} in {pools}
         </span>
       </h3>
-      {others > 0 && <Rejected pools={d.pools} />}
+      {others > 0 && (e ? <RejectedNow pools={e.pools} /> : <Rejected pools={d.pools} />)}
     </Panel>
   );
 }
 
 /** How many nodes each first reason took. */
 function Rejected({ pools }: { pools: PoolDecision[] }) {
-  const several = pools.length > 1;
   const list = pools.flatMap((p) =>
     Object.entries(p.rejected)
       .filter(([, n]) => n > 0)
       .sort(([a], [b]) => byReason(a, b))
-      .map(([reason, n]) => ({ pool: p.pool, reason, n })),
+      .map(([reason, nodes]) => ({ pool: p.pool, reason, nodes })),
   );
+  return <Reasons list={list} several={pools.length > 1} />;
+}
+
+/** The same as the fleet is now, with the nodes where they may be seen. */
+function RejectedNow({ pools }: { pools: PoolExplanation[] }) {
+  const list = pools.flatMap((p) => p.first.map((r) => ({ ...r, pool: p.pool })));
+  return <Reasons list={list} several={pools.length > 1} />;
+}
+
+function Reasons({ list, several }: { list: (NodeExplanation & { pool: string })[]; several: boolean }) {
   return (
     <ul className={styles.reasons}>
       {list.map((r) => (
         <li key={`${r.pool} ${r.reason}`}>
-          <b>{count(r.n)}</b>
+          <b>{count(r.nodes)}</b>
           <span>{r.reason}</span>
           <span className={styles.quiet}>
-            {reasonIn(r.reason) === r.reason ? "" : reasonIn(r.reason)}
+            {r.words ?? (reasonIn(r.reason) === r.reason ? "" : reasonIn(r.reason))}
             {several && `, in ${r.pool}`}
+            {r.nodeIds && <Which ids={r.nodeIds} pool={r.pool} />}
           </span>
         </li>
       ))}
@@ -168,22 +194,17 @@ export function useExplanation(row: JobRow) {
   });
 }
 
-/** What blocks a job that waits: every reason of every node, as it is now. */
+/** What blocks a job that waits: each node under its first reason, as it is now. */
 export function WhyWaiting({ row }: { row: JobRow }) {
-  const stale = useStale();
   const explained = useExplanation(row);
+  const since = useDecision(row).data?.at;
   const e = explained.data;
-  const again = (
-    <Button tone="link" onPress={() => void explained.refetch()} isDisabled={stale}>
-      Explain now
-    </Button>
-  );
   return (
-    <Panel title="Why it waits" flush side={again}>
+    <Panel label="Why it waits" flush>
       {explained.error && !e ? (
         <Failed error={explained.error} again={() => void explained.refetch()} />
       ) : e ? (
-        <Blocks e={e} row={row} />
+        <Blocks e={e} row={row} since={since} />
       ) : (
         <div className={styles.pad}>
           <Gray lines={3} wide={320} />
@@ -193,30 +214,31 @@ export function WhyWaiting({ row }: { row: JobRow }) {
   );
 }
 
-function Blocks({ e, row }: { e: Explanation; row: JobRow }) {
+function Blocks({ e, row, since }: { e: Explanation; row: JobRow; since: string | undefined }) {
   return (
     <>
       {e.pools.map((p) => (
         <div key={p.pool}>
           <div className={styles.pad}>
-            <p className={styles.sentence}>
-              <Glyph of={p.candidates > 0 ? "queued" : "critical"} size={14} />{" "}
-              <b>
+            <h2 className={styles.headline}>
+              <Glyph of={p.candidates > 0 ? "queued" : "critical"} size={14} />
+              <span>
                 {count(p.candidates)} of {plural(p.nodes, "node")} in {p.pool} can take this job
-              </b>
+              </span>
+            </h2>
+            <p className={styles.checked}>
+              {p.nodes === 0 ? "The pool has no nodes." : `Checked again at every change of the pool, last at ${moment(e.at)}.`}
+              {since && p.nodes > 0 && ` Same reasons since ${moment(since)}.`}
             </p>
-            <p className={styles.small}>
-              {p.nodes === 0 ? "The pool has no nodes." : "Checked again at every change of the pool."} Last at {moment(e.at)}.
-            </p>
-            {p.reasons.length > 0 && (
+            {p.first.length > 0 && (
               <div className={styles.blocks} aria-hidden="true">
-                {inOrder(p).map((r, i) => (
+                {p.first.map((r, i) => (
                   <i key={r.reason} className={toneOf(r.reason, i)} style={{ flexGrow: r.nodes }} />
                 ))}
               </div>
             )}
           </div>
-          {p.reasons.length > 0 && <Blocked pool={p} />}
+          {p.first.length > 0 && <Blocked pool={p} />}
         </div>
       ))}
       {e.pools.length === 0 && <Empty title={`${row.app} resolves to no pool`}>A superadmin can bind it to one.</Empty>}
@@ -224,22 +246,20 @@ function Blocks({ e, row }: { e: Explanation; row: JobRow }) {
   );
 }
 
-const inOrder = (pool: PoolExplanation) => pool.reasons.toSorted((a, b) => byReason(a.reason, b.reason));
-
 function Blocked({ pool }: { pool: PoolExplanation }) {
   return (
     <table className={styles.table}>
-      <caption className="visually-hidden">Why the nodes of {pool.pool} can't take it; one node may stand under several reasons</caption>
+      <caption className="visually-hidden">Why the nodes of {pool.pool} can't take it, each under its first reason</caption>
       <thead>
         <tr>
           <th scope="col">Nodes</th>
-          <th scope="col">Reason</th>
+          <th scope="col">First reason</th>
           <th scope="col">In words</th>
           <th scope="col">Which</th>
         </tr>
       </thead>
       <tbody>
-        {inOrder(pool).map((r, i) => (
+        {pool.first.map((r, i) => (
           <tr key={r.reason}>
             <td>
               <b>{count(r.nodes)}</b>
@@ -248,7 +268,7 @@ function Blocked({ pool }: { pool: PoolExplanation }) {
               <i className={`${styles.swatch} ${toneOf(r.reason, i)}`} aria-hidden="true" />
               {r.reason}
             </td>
-            <td>{reasonIn(r.reason)}</td>
+            <td>{r.words ?? reasonIn(r.reason)}</td>
             <td>
               <Which ids={r.nodeIds ?? []} pool={pool.pool} />
             </td>

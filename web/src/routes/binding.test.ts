@@ -21,10 +21,10 @@ describe("bindings", () => {
       { reason: "slots", nodes: 3 },
       { reason: "draining", nodes: 9 },
     ];
-    expect(poolWords({ pool: "pool-7", nodes: 14, candidates: 2, reasons, alone: [] })).toBe(
+    expect(poolWords({ pool: "pool-7", nodes: 14, candidates: 2, reasons, first: [], alone: [] })).toBe(
       "2 of 14 nodes in pool-7 could take it: 9 draining, 3 without a free slot",
     );
-    expect(poolWords({ pool: "pool-7", nodes: 1, candidates: 1, reasons: [], alone: [] })).toBe("1 of 1 node in pool-7 could take it");
+    expect(poolWords({ pool: "pool-7", nodes: 1, candidates: 1, reasons: [], first: [], alone: [] })).toBe("1 of 1 node in pool-7 could take it");
   });
 
   test("sentences", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Explanation, PoolExplanation } from "../api/documents";
 import { helps } from "./helps";
 
-const pool = (over: Partial<PoolExplanation>): PoolExplanation => ({ pool: "pool-7", nodes: 14, candidates: 0, reasons: [], alone: [], ...over });
+const pool = (over: Partial<PoolExplanation>): PoolExplanation => ({ pool: "pool-7", nodes: 14, candidates: 0, reasons: [], first: [], alone: [], ...over });
 const of = (pools: PoolExplanation[], over: Partial<Explanation> = {}): Explanation => ({
   job: "j",
   state: "queued",
