@@ -76,6 +76,6 @@ type Records interface {
 	PutApp(ctx context.Context, app fleet.App) error
 	PutPool(ctx context.Context, pool fleet.Pool) error
 	RemovePool(ctx context.Context, id string) error
-	RevokeNode(ctx context.Context, node, reason string) error
-	LeaveNode(ctx context.Context, node, reason string) error
+	RevokeNode(ctx context.Context, node fleet.NodeRecord, reason string) error
+	LeaveNode(ctx context.Context, node fleet.NodeRecord, reason string) error
 }

@@ -271,8 +271,8 @@ func (a *API) revokeNode(c *call, in *rest.ReasonRequest) error {
 }
 
 // endNode writes a node's end, and then ends its session and its work.
-func (a *API) endNode(c *call, in *rest.ReasonRequest, write func(context.Context, record.Actor, string, string) error,
-	end func(ctx context.Context, node, reason string) error) error {
+func (a *API) endNode(c *call, in *rest.ReasonRequest, write func(context.Context, record.Actor, string, string) (fleet.NodeRecord, error),
+	end func(ctx context.Context, node fleet.NodeRecord, reason string) error) error {
 	id, err := c.named("node")
 	if err != nil {
 		return err
@@ -280,10 +280,11 @@ func (a *API) endNode(c *call, in *rest.ReasonRequest, write func(context.Contex
 	if err := checkLine("reason", in.Reason, maxReason); err != nil {
 		return err
 	}
-	if err := write(c.ctx(), c.actor(), id, in.Reason); err != nil {
+	gone, err := write(c.ctx(), c.actor(), id, in.Reason)
+	if err != nil {
 		return err
 	}
-	if err := end(context.WithoutCancel(c.ctx()), id, in.Reason); err != nil {
+	if err := end(context.WithoutCancel(c.ctx()), gone, in.Reason); err != nil {
 		return err
 	}
 	return a.answerNode(c, id)

@@ -71,8 +71,8 @@ type NodeStore interface {
 type NodeChanges interface {
 	CreateNode(ctx context.Context, actor record.Actor, node record.Node, secretSum [32]byte) (record.Node, error)
 	MoveNode(ctx context.Context, actor record.Actor, node, pool, reason string, ifVersion *int64) (from string, moved fleet.NodeRecord, err error)
-	LeaveNode(ctx context.Context, actor record.Actor, node, reason string) error
-	RevokeNode(ctx context.Context, actor record.Actor, node, reason string) error
+	LeaveNode(ctx context.Context, actor record.Actor, node, reason string) (fleet.NodeRecord, error)
+	RevokeNode(ctx context.Context, actor record.Actor, node, reason string) (fleet.NodeRecord, error)
 	DrainNode(ctx context.Context, actor record.Actor, node string, deadline *time.Time, reason string, ifVersion *int64) (fleet.NodeRecord, error)
 	CordonNode(ctx context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error)
 	UncordonNode(ctx context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error)

@@ -205,8 +205,8 @@ func (w *world) VerifyAudit(context.Context) (record.AuditEntry, int64, error) {
 // loop is the world's dispatch loop: the methods that the store has not.
 type loop struct{ *world }
 
-func (l loop) RevokeNode(context.Context, string, string) error { return l.down }
-func (l loop) LeaveNode(context.Context, string, string) error  { return l.down }
+func (l loop) RevokeNode(context.Context, fleet.NodeRecord, string) error { return l.down }
+func (l loop) LeaveNode(context.Context, fleet.NodeRecord, string) error  { return l.down }
 
 func (w *world) Submit(_ context.Context, jobs []core.JobInsert) ([]core.Submitted, error) {
 	w.mu.Lock()

@@ -332,16 +332,16 @@ func (w *world) MoveNode(_ context.Context, actor record.Actor, node, pool, _ st
 	return from, n.NodeRecord, nil
 }
 
-func (w *world) RevokeNode(_ context.Context, actor record.Actor, node, _ string) error {
+func (w *world) RevokeNode(_ context.Context, actor record.Actor, node, _ string) (fleet.NodeRecord, error) {
 	w.actors = append(w.actors, actor)
 	if n, ok := w.nodes[node]; ok {
 		n.Left = true
-		return nil
+		return n.NodeRecord, nil
 	}
-	return none("node")
+	return fleet.NodeRecord{}, none("node")
 }
 
-func (w *world) LeaveNode(ctx context.Context, actor record.Actor, node, reason string) error {
+func (w *world) LeaveNode(ctx context.Context, actor record.Actor, node, reason string) (fleet.NodeRecord, error) {
 	return w.RevokeNode(ctx, actor, node, reason)
 }
 

@@ -55,7 +55,7 @@ func TestAlarm_NodeLostEndsWhenItLeaves(t *testing.T) {
 	w.disconnect(w.agents[0])
 	w.pass(100_000)
 	lost := w.lasting(fleet.AlarmNodeLost)
-	w.d.RevokeNode(w.now, "n1", "sold", w.pending)
+	w.d.RevokeNode(w.now, w.gone("n1"), "sold", w.pending)
 	w.after()
 	w.commit()
 	if row := w.store.alarms.rows[lost.ID]; lost.ID == 0 || row.ResolvedAt == 0 {

@@ -21,7 +21,7 @@ func TestChanged_ShowsWhatIsDifferent(t *testing.T) {
 	if len(one.Nodes) != 1 || len(one.Nodes[0].Record.Holds) != 1 {
 		t.Errorf("after a cordon: %+v", one.Nodes)
 	}
-	w.d.RevokeNode(w.now, "n1", "stolen", w.pending)
+	w.d.RevokeNode(w.now, w.gone("n1"), "stolen", w.pending)
 	gone := w.d.Changed(w.now, one.Rev, false)
 	if len(gone.Nodes) != 1 || gone.Nodes[0].Lease != fleet.LeaseLeft {
 		t.Errorf("after its revocation: %+v", gone.Nodes)

@@ -35,7 +35,7 @@ func TestDecide_FallbackOnlyForOwnersWithoutNodes(t *testing.T) {
 		t.Fatalf("row %+v", row)
 	}
 	// The owner's last node leaves: what waits may go to default now.
-	w.d.RevokeNode(w.now, "n1", "", w.pending)
+	w.d.RevokeNode(w.now, w.gone("n1"), "", w.pending)
 	w.after()
 	w.commit()
 	w.wantRow(waits.ID, fleet.JobOffered, "", 1, 0, "shared")

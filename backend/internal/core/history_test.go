@@ -249,12 +249,14 @@ func (w *world) change() {
 		if w.quotas && w.pick("quota", 3) == 0 {
 			a.Share.MaxSlots = int64(1 + w.pick("most", 3))
 		}
+		a.Version++
 		app := *a
 		w.admin = append(w.admin, func() { w.d.PutApp(w.now, app, w.pending) })
 	case 4:
 		p := &s.pools[w.pick("pool", len(s.pools))]
 		p.State = []fleet.PoolState{fleet.PoolActive, fleet.PoolDrains, fleet.PoolIsClosed}[w.pick("state", 3)]
 		p.Thresholds.QueueWaitMs = []int64{0, 5000, 60_000}[w.pick("wait", 3)]
+		p.Version++
 		pool := *p
 		w.admin = append(w.admin, func() { w.d.PutPool(w.now, pool, w.pending) })
 	case 5: // a node that left registers again
@@ -309,16 +311,35 @@ func (w *world) liftAny(a *agent) {
 }
 
 func (w *world) hear(n *modelNode) {
-	n.rec.Version++
-	rec := n.rec
-	rec.Holds = slices.Clone(rec.Holds)
+	rec := n.written()
 	w.admin = append(w.admin, func() { w.d.PutNode(w.now, rec, w.pending) })
 }
 
-func (w *world) listen() {
+// written makes the record the store's next.
+func (n *modelNode) written() fleet.NodeRecord {
+	n.rec.Version++
+	rec := n.rec
+	rec.Holds = slices.Clone(rec.Holds)
+	return rec
+}
+
+// gone takes the node out of the store's fleet, and gives its record since.
+func (w *world) gone(id string) fleet.NodeRecord {
+	n := w.store.nodes[id]
+	n.rec.Left = true
+	return n.written()
+}
+
+// listen lets the core hear of the oldest change, and listenAny of any: the order
+// in which it hears need not be that in which they were made.
+func (w *world) listen() { w.listenTo(0) }
+
+func (w *world) listenAny() { w.listenTo(w.pick("told", max(1, len(w.admin)))) }
+
+func (w *world) listenTo(n int) {
 	if len(w.admin) > 0 {
-		tell := w.admin[0]
-		w.admin = w.admin[1:]
+		tell := w.admin[n]
+		w.admin = slices.Delete(w.admin, n, n+1)
 		tell()
 		w.after()
 	}
@@ -370,7 +391,7 @@ func (w *world) step() {
 	case choice < 97:
 		w.change()
 	case choice < 98:
-		w.listen()
+		w.listenAny()
 	case choice < 99:
 		w.people()
 	default:
@@ -448,17 +469,17 @@ func (w *world) depart(a *agent) {
 		w.after()
 		return
 	}
-	n := w.store.nodes[a.id]
-	if n.rec.Left {
+	if w.store.nodes[a.id].rec.Left {
 		return
 	}
-	n.rec.Left = true
-	w.hear(n)
+	rec := w.gone(a.id)
 	switch w.pick("revoke", 3) {
 	case 0:
-		w.admin[len(w.admin)-1] = func() { w.d.RevokeNode(w.now, a.id, "lost its disk", w.pending) }
+		w.admin = append(w.admin, func() { w.d.RevokeNode(w.now, rec, "lost its disk", w.pending) })
 	case 1:
-		w.admin[len(w.admin)-1] = func() { w.d.LeaveNode(w.now, a.id, "sold", w.pending) }
+		w.admin = append(w.admin, func() { w.d.LeaveNode(w.now, rec, "sold", w.pending) })
+	default:
+		w.admin = append(w.admin, func() { w.d.PutNode(w.now, rec, w.pending) })
 	}
 }
 

@@ -303,7 +303,7 @@ func TestCase_D16_NodeThatIsTakenOutLeavesNothingBehind(t *testing.T) {
 	w.run(fails, a)
 	w.move("n2", func(r *fleet.NodeRecord) { r.Holds = nil })
 	w.store.nodes["n1"].rec.Left = true
-	w.d.LeaveNode(w.now, "n1", "sold", w.pending)
+	w.d.LeaveNode(w.now, w.gone("n1"), "sold", w.pending)
 	w.after()
 	if last := a.mail[len(a.mail)-1]; last.Kind != SendClose || last.Detail != CloseLeft+": sold" {
 		t.Fatalf("its session ends with %+v", last)
@@ -321,7 +321,7 @@ func TestCase_D16_NodeThatIsTakenOutLeavesNothingBehind(t *testing.T) {
 	w.work(other)
 	w.commit()
 	w.wantRow(goesOn.ID, fleet.JobSucceeded, "", 2, 2, "n2")
-	w.d.LeaveNode(w.now, "n9", "", w.pending)
+	w.d.LeaveNode(w.now, fleet.NodeRecord{ID: "n9", Left: true}, "", w.pending)
 }
 
 func TestBootSince(t *testing.T) {
@@ -392,37 +392,6 @@ func TestAutoHold_RaisesItsAlarmOnceAndEndsIt(t *testing.T) {
 	w.wantHeld("n1", "")
 	if got := w.nodeAlarms(); len(got) != 0 {
 		t.Fatalf("alarms %v last", got)
-	}
-}
-
-// A node that left and registered again stays in the fleet, also when everything is
-// loaded anew before its next session.
-func TestNode_RegisteredAgainStaysThoughTheFleetIsLoadedAnew(t *testing.T) {
-	for _, heard := range []bool{true, false} {
-		w := script(t, record("n1", "pool-1", 1, 1))
-		w.store.nodes["n1"].rec.Left = true
-		w.store.nodes["n1"].rec.Version++
-		w.disconnect(w.agents[0])
-		w.d.LeaveNode(w.now, "n1", "", w.pending)
-		w.after()
-		w.commit()
-		if heard {
-			w.move("n1", func(r *fleet.NodeRecord) { r.Left = false })
-		} else {
-			w.store.nodes["n1"].rec.Left = false
-			w.store.nodes["n1"].rec.Version++
-		}
-		w.reload()
-		w.after()
-		w.commit()
-		if rec := w.store.nodes["n1"].rec; rec.Left {
-			t.Fatalf("heard of %v: it was taken out again: %+v", heard, rec)
-		}
-		w.join(w.agents[0])
-		spec := w.spec("a1", 1)
-		w.submit(spec, "")
-		w.commit()
-		w.wantRow(spec.ID, fleet.JobOffered, "", 1, 0, "n1")
 	}
 }
 

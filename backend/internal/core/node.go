@@ -167,6 +167,33 @@ func (d *Dispatch) rerouteOwner(now fleet.Time, owner int64) {
 // of the node itself is older than what a newer session has told, and then ignored;
 // of holds that are the core's own, memory knows better.
 func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects) {
+	d.putNode(now, rec, CloseRevoked, out)
+}
+
+// RevokeNode takes a node's session and work away, after the store has taken its
+// secret: its record says that it has left. Like every record it counts for nothing
+// where a newer one is known: the node has registered again since.
+func (d *Dispatch) RevokeNode(now fleet.Time, rec fleet.NodeRecord, reason string, out *Effects) {
+	d.putNode(now, rec, because(CloseRevoked, reason), out)
+}
+
+// LeaveNode takes a node out of the fleet on an operator's word, after the store
+// has: its session ends, and its work goes on as the jobs' policies say. Its record
+// counts as RevokeNode's does.
+func (d *Dispatch) LeaveNode(now fleet.Time, rec fleet.NodeRecord, detail string, out *Effects) {
+	d.putNode(now, rec, because(CloseLeft, detail), out)
+}
+
+func because(why, detail string) string {
+	if detail == "" {
+		return why
+	}
+	return why + ": " + detail
+}
+
+// putNode takes a record; the session of a node that has left by it ends with the
+// words gone.
+func (d *Dispatch) putNode(now fleet.Time, rec fleet.NodeRecord, gone string, out *Effects) {
 	n := d.nodes[rec.ID]
 	switch {
 	case n == nil:
@@ -186,7 +213,7 @@ func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects) {
 		n.past.noteRecord(now, &n.rec, &rec)
 		n.rec = rec
 		if left {
-			d.close(n, fleet.CodeForbidden, CloseRevoked, out)
+			d.close(n, fleet.CodeForbidden, gone, out)
 			d.leave(now, n, out)
 		}
 	}
@@ -201,31 +228,6 @@ func (n *node) registered(rec fleet.NodeRecord) {
 	if n.lease.State == fleet.LeaseLeft && !rec.Left && rec.Version > n.rec.Version {
 		n.lease = lease.Lease{Past: n.lease.Past}
 	}
-}
-
-// RevokeNode takes a node's session and work away, after the store has taken its
-// secret: it has left.
-func (d *Dispatch) RevokeNode(now fleet.Time, id, reason string, out *Effects) {
-	d.dismiss(now, id, CloseRevoked, reason, out)
-}
-
-// LeaveNode takes a node out of the fleet on an operator's word, after the store
-// has: its session ends, and its work goes on as the jobs' policies say.
-func (d *Dispatch) LeaveNode(now fleet.Time, id, detail string, out *Effects) {
-	d.dismiss(now, id, CloseLeft, detail, out)
-}
-
-func (d *Dispatch) dismiss(now fleet.Time, id, why, reason string, out *Effects) {
-	n := d.nodes[id]
-	if n == nil {
-		return
-	}
-	if reason != "" {
-		why += ": " + reason
-	}
-	d.close(n, fleet.CodeForbidden, why, out)
-	d.leave(now, n, out)
-	d.settle(now, out)
 }
 
 // close ends the node's session, if it is open.

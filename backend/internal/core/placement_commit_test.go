@@ -94,7 +94,9 @@ func TestPlacement_EndsWhileItsCommitIsUnderWay(t *testing.T) {
 		if !taken {
 			w.store.nodes["o1"].rec.Pool = "other"
 		}
-		w.d.RevokeNode(w.now, "o1", "", w.pending)
+		gone := w.store.nodes["o1"].rec // the database has that after the placement
+		gone.Left = true
+		w.d.RevokeNode(w.now, gone, "", w.pending)
 		w.after()
 		w.finish(0)
 		unplaced := w.pending.Unplaced
@@ -115,7 +117,7 @@ func TestPlacement_EndsWhileItsCommitIsUnderWay(t *testing.T) {
 // A node that goes before anything is handed to the database is not the answer.
 func TestPlacement_ItsNodeGoesBeforeAnybodyHeardOfIt(t *testing.T) {
 	for name, gone := range map[string]func(*world){
-		"revoked": func(w *world) { w.d.RevokeNode(w.now, "o1", "", w.pending) },
+		"revoked": func(w *world) { w.d.RevokeNode(w.now, w.gone("o1"), "", w.pending) },
 		"drained": func(w *world) { w.drain("o1", 0) },
 	} {
 		w := script(t, origin("o1", "pool-1", 1, 4), origin("o2", "pool-1", 1, 1))

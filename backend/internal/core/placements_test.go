@@ -300,7 +300,7 @@ func TestPlacement_IsLostWithItsNodeAndItsKeyGetsAnother(t *testing.T) {
 	for name, lose := range map[string]func(*world){
 		"lost":    func(w *world) { w.disconnect(w.agents[0]); w.beat(100_000) },
 		"left":    func(w *world) { w.d.Goodbye(w.now, "o1", w.agents[0].epoch, GoodbyeLeft, w.pending); w.after() },
-		"revoked": func(w *world) { w.d.RevokeNode(w.now, "o1", "", w.pending); w.after() },
+		"revoked": func(w *world) { w.d.RevokeNode(w.now, w.gone("o1"), "", w.pending); w.after() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := script(t, origin("o1", "pool-1", 1, 4), origin("o2", "pool-1", 1, 3))
@@ -326,7 +326,7 @@ func TestPlacement_OneLostNodeLosesTheWhole(t *testing.T) {
 	w := script(t, origin("o1", "pool-1", 1, 4), origin("o2", "pool-1", 1, 4))
 	spec := w.placementSpec("a1", "origin", "both", 2, 2)
 	w.granted(spec)
-	w.d.LeaveNode(w.now, "o2", "sold", w.pending)
+	w.d.LeaveNode(w.now, w.gone("o2"), "sold", w.pending)
 	w.after()
 	w.commit()
 	w.wantPlacement(spec.ID, fleet.PlacementLost)

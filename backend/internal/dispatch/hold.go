@@ -22,7 +22,7 @@ func (l *Loop) LiftHold(ctx context.Context, node string, kind fleet.HoldKind, o
 }
 
 // LeaveNode ends the session of a node that an operator took out of the fleet, and
-// its work; the store has noted that it left.
-func (l *Loop) LeaveNode(ctx context.Context, node, detail string) error {
-	return l.change(ctx, func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.LeaveNode(now, node, detail, out) })
+// its work; record is what the store has of it since.
+func (l *Loop) LeaveNode(ctx context.Context, record fleet.NodeRecord, detail string) error {
+	return l.change(ctx, func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.LeaveNode(now, record, detail, out) })
 }

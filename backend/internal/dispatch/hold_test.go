@@ -39,7 +39,7 @@ func TestLiftHold_IsAnsweredAfterTheCommit(t *testing.T) {
 
 func TestLeaveNode_EndsItsSession(t *testing.T) {
 	w := newWorld(t, 4)
-	if err := w.loop.LeaveNode(context.Background(), testNode, "sold"); err != nil {
+	if err := w.loop.LeaveNode(context.Background(), gone(), "sold"); err != nil {
 		t.Fatal(err)
 	}
 	if s := w.awaitSend(core.SendClose); s.Detail != core.CloseLeft+": sold" || s.Code != fleet.CodeForbidden {

@@ -31,9 +31,10 @@ func (l *Loop) PutNode(ctx context.Context, record fleet.NodeRecord) error {
 	return l.change(ctx, func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.PutNode(now, record, out) })
 }
 
-// RevokeNode ends a node's session and its work; its credential is gone already.
-func (l *Loop) RevokeNode(ctx context.Context, node, reason string) error {
-	return l.change(ctx, func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.RevokeNode(now, node, reason, out) })
+// RevokeNode ends a node's session and its work; its credential is gone already, and
+// record is what the store has of it since.
+func (l *Loop) RevokeNode(ctx context.Context, record fleet.NodeRecord, reason string) error {
+	return l.change(ctx, func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.RevokeNode(now, record, reason, out) })
 }
 
 // PutApp takes a created or changed app with its bindings.

@@ -83,7 +83,7 @@ func TestResolve_TellsWhatIsNotHeld(t *testing.T) {
 	}
 	w.loop.Accept(testNode, 1, core.Attempt{Job: held.Spec.ID, Attempt: 1})
 	w.awaitSend(core.SendStart)
-	if err := w.loop.LeaveNode(context.Background(), testNode, "sold"); err != nil {
+	if err := w.loop.LeaveNode(context.Background(), gone(), "sold"); err != nil {
 		t.Fatal(err)
 	}
 	state, err := w.loop.Resolve(context.Background(), held.Spec.ID, fleet.ResolveFail, by)

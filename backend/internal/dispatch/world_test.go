@@ -201,6 +201,13 @@ func testRecord() fleet.NodeRecord {
 	return fleet.NodeRecord{ID: testNode, Owner: 1, Pool: "pool-1", Role: "worker", Version: 1}
 }
 
+// gone is its record since an operator took it out of the fleet.
+func gone() fleet.NodeRecord {
+	rec := testRecord()
+	rec.Left, rec.Version = true, rec.Version+1
+	return rec
+}
+
 func (w *world) job() core.JobInsert {
 	w.jobs++
 	return core.JobInsert{Spec: &fleet.JobSpec{

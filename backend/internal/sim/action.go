@@ -113,6 +113,10 @@ func (w *World) hear(process int64, do func(now Time)) {
 
 // change alters a node's record in one transaction and tells the core.
 func (w *World) change(n *node, alter func(rec *fleet.NodeRecord)) {
+	w.changeSaying(n, alter, func(now Time, rec fleet.NodeRecord) { w.srv.core.PutNode(now, rec, w.srv.pending) })
+}
+
+func (w *World) changeSaying(n *node, alter func(rec *fleet.NodeRecord), say func(now Time, rec fleet.NodeRecord)) {
 	rec := &w.store.nodes[n.index].rec
 	alter(rec)
 	rec.Version++
@@ -123,7 +127,7 @@ func (w *World) change(n *node, alter func(rec *fleet.NodeRecord)) {
 	}
 	w.tell(func(now Time) {
 		w.told.putNode(n, told)
-		w.srv.core.PutNode(now, told, w.srv.pending)
+		say(now, told)
 	})
 }
 
@@ -197,13 +201,8 @@ func (w *World) setPool(id string, state fleet.PoolState) {
 // revoke ends a node's membership: its secret is gone, and with it its session.
 func (w *World) revoke(nodes []*node) {
 	for _, n := range nodes {
-		rec := &w.store.nodes[n.index].rec
-		rec.Left = true
-		rec.Version++
-		w.tell(func(now Time) {
-			n.told.rec.Left, n.told.since = true, w.now
-			w.told.count(n)
-			w.srv.core.RevokeNode(now, n.id, "scenario", w.srv.pending)
+		w.changeSaying(n, func(rec *fleet.NodeRecord) { rec.Left = true }, func(now Time, rec fleet.NodeRecord) {
+			w.srv.core.RevokeNode(now, rec, "scenario", w.srv.pending)
 		})
 	}
 }

@@ -34,7 +34,7 @@ type toldOwner struct {
 // toldNode is a node's record as the core was told it.
 type toldNode struct {
 	rec    fleet.NodeRecord
-	since  Time // in this pool, with these holds
+	since  Time // in this pool, with these holds, left or not
 	self   bool // said goodbye
 	counts int64
 }
@@ -91,7 +91,7 @@ func (t *told) putNode(n *node, rec fleet.NodeRecord) {
 func isAuto(h fleet.Hold) bool { return h.Owner == fleet.OwnerAuto }
 
 func (t *told) set(n *node, rec fleet.NodeRecord) {
-	if n.told.rec.Pool != rec.Pool || len(n.told.rec.Holds) != len(rec.Holds) {
+	if n.told.rec.Pool != rec.Pool || n.told.rec.Left != rec.Left || len(n.told.rec.Holds) != len(rec.Holds) {
 		n.told.since = n.w.now
 	}
 	n.told.rec = rec

@@ -55,20 +55,19 @@ func TestDrainAndUncordon(t *testing.T) {
 
 func TestLeaveNode(t *testing.T) {
 	h := newHouse(t)
-	h.must(h.db.LeaveNode(ctx, storetest.Actor, h.node.ID, "sold"))
-	wantEntry(t, h.db, "node_left", "node:"+h.node.ID, "sold")
-	if node, err := h.db.Node(ctx, h.node.ID); err != nil || !node.Left || node.Version != 2 {
-		t.Fatalf("%+v, %v", node, err)
+	if rec, err := h.db.LeaveNode(ctx, storetest.Actor, h.node.ID, "sold"); err != nil || !rec.Left || rec.Version != 2 {
+		t.Fatalf("%+v, %v", rec, err)
 	}
+	wantEntry(t, h.db, "node_left", "node:"+h.node.ID, "sold")
 	if refused := h.try(h.batch(1)); len(refused) != 1 {
 		t.Fatalf("a node that has left got work: %+v", refused)
 	}
 	seq := newest(t, h.db).Seq
-	h.must(h.db.LeaveNode(ctx, storetest.Actor, h.node.ID, "sold"))
-	if newest(t, h.db).Seq != seq {
-		t.Fatal("leaving twice left a trace")
+	if rec, err := h.db.LeaveNode(ctx, storetest.Actor, h.node.ID, "sold"); err != nil || rec.Version != 2 || newest(t, h.db).Seq != seq {
+		t.Fatalf("leaving twice left a trace: %+v, %v", rec, err)
 	}
-	wantCode(t, h.db.LeaveNode(ctx, storetest.Actor, "nobody", ""), fleet.CodeNotFound)
+	_, err := h.db.LeaveNode(ctx, storetest.Actor, "nobody", "")
+	wantCode(t, err, fleet.CodeNotFound)
 }
 
 func TestCreateNode(t *testing.T) {

@@ -175,12 +175,8 @@ func (db *DB) CreateNode(ctx context.Context, actor record.Actor, node record.No
 
 // LeaveNode takes a node out of the fleet: its seat is free, and it comes back only
 // by registering. A second time changes nothing.
-func (db *DB) LeaveNode(ctx context.Context, actor record.Actor, id, reason string) error {
-	return db.inTx(ctx, "let node "+id+" leave", func(ctx context.Context, tx bun.Tx) error {
-		pool, err := lockNode(ctx, tx, id, nil)
-		if err != nil {
-			return err
-		}
+func (db *DB) LeaveNode(ctx context.Context, actor record.Actor, id, reason string) (fleet.NodeRecord, error) {
+	return db.endNode(ctx, "let node "+id+" leave", id, func(ctx context.Context, tx bun.Tx, pool string) error {
 		res, err := tx.NewRaw("UPDATE nodes SET left_at = now(), version = version + 1 WHERE id = ? AND left_at IS NULL", id).Exec(ctx)
 		if err != nil {
 			return err
@@ -194,15 +190,32 @@ func (db *DB) LeaveNode(ctx context.Context, actor record.Actor, id, reason stri
 
 // RevokeNode makes the node's secret good for nothing; the node has left, and its
 // seat is free. A second time changes nothing.
-func (db *DB) RevokeNode(ctx context.Context, actor record.Actor, id, reason string) error {
-	return db.inTx(ctx, "revoke node "+id, func(ctx context.Context, tx bun.Tx) error {
-		res, err := tx.NewRaw(`UPDATE nodes SET revoked_at = coalesce(revoked_at, now()), left_at = coalesce(left_at, now()),
+func (db *DB) RevokeNode(ctx context.Context, actor record.Actor, id, reason string) (fleet.NodeRecord, error) {
+	return db.endNode(ctx, "revoke node "+id, id, func(ctx context.Context, tx bun.Tx, _ string) error {
+		_, err := tx.NewRaw(`UPDATE nodes SET revoked_at = coalesce(revoked_at, now()), left_at = coalesce(left_at, now()),
 			version = version + 1 WHERE id = ?`, id).Exec(ctx)
-		if err := oneRow(res, err, notFound("node "+id)); err != nil {
+		if err != nil {
 			return err
 		}
 		return audit(ctx, tx, actor, change{action: "node_revoked", object: "node:" + id, reason: reason})
 	})
+}
+
+// endNode locks the node's row, lets write end its membership, and gives the record
+// that follows.
+func (db *DB) endNode(ctx context.Context, what, id string, write func(ctx context.Context, tx bun.Tx, pool string) error) (fleet.NodeRecord, error) {
+	err := db.inTx(ctx, what, func(ctx context.Context, tx bun.Tx) error {
+		pool, err := lockNode(ctx, tx, id, nil)
+		if err != nil {
+			return err
+		}
+		return write(ctx, tx, pool)
+	})
+	if err != nil {
+		return fleet.NodeRecord{}, err
+	}
+	row, err := db.Node(ctx, id)
+	return row.NodeRecord, err
 }
 
 // TouchNodes keeps when nodes were last seen, in one statement. Call it with the

@@ -114,7 +114,8 @@ func TestDeletePool(t *testing.T) {
 	for i := range 7 {
 		n := storetest.InsertNode(t, h.db, h.user.ID, storetest.InPool("canary-1"))
 		if i == 0 {
-			h.must(h.db.LeaveNode(ctx, storetest.Actor, n.ID, ""))
+			_, err := h.db.LeaveNode(ctx, storetest.Actor, n.ID, "")
+			h.must(err)
 		}
 	}
 	err = h.db.DeletePool(ctx, storetest.Actor, "canary-1", "", nil)

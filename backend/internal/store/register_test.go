@@ -174,9 +174,9 @@ func TestRevokedNode(t *testing.T) {
 	if _, err := register(db, license.ID, "ams-1", secret); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		if err := db.RevokeNode(ctx, storetest.Actor, "ams-1", "stolen"); err != nil {
-			t.Fatal(err)
+	for i := range int64(2) {
+		if rec, err := db.RevokeNode(ctx, storetest.Actor, "ams-1", "stolen"); err != nil || !rec.Left || rec.Version != 2+i {
+			t.Fatalf("%+v, %v", rec, err)
 		}
 	}
 	_, err := db.NodeBySecret(ctx, secret)
@@ -186,5 +186,6 @@ func TestRevokedNode(t *testing.T) {
 	if node, err := register(db, license.ID, "ams-1", storetest.Sum()); err != nil || node.Left {
 		t.Fatalf("a new secret for the id, on the freed seat: %+v, %v", node, err)
 	}
-	wantCode(t, db.RevokeNode(ctx, storetest.Actor, "nobody", "x"), fleet.CodeNotFound)
+	_, err = db.RevokeNode(ctx, storetest.Actor, "nobody", "x")
+	wantCode(t, err, fleet.CodeNotFound)
 }

@@ -65,7 +65,10 @@ func TestCommitRefusals(t *testing.T) {
 		{"node left", func(h *house) {
 			h.commit(&core.Effects{Sessions: []core.SessionWrite{{Node: h.node.ID, Epoch: 1, Left: true}}})
 		}, core.RefusedAssignment},
-		{"node revoked", func(h *house) { h.must(h.db.RevokeNode(ctx, storetest.Actor, h.node.ID, "stolen")) }, core.RefusedAssignment},
+		{"node revoked", func(h *house) {
+			_, err := h.db.RevokeNode(ctx, storetest.Actor, h.node.ID, "stolen")
+			h.must(err)
+		}, core.RefusedAssignment},
 		{"node full", func(h *house) {
 			e := &core.Effects{}
 			h.submit(e, 4)
