@@ -172,8 +172,13 @@ func (r *route) could(j *job) bool {
 
 // allNoHope looks at what waits for nodes, after these have changed: at one job of
 // those that are alike, however many there are. Of each cohort one is enough: its
-// alarm names all.
+// alarm names all. What leads to no pool is alike in that.
 func (d *Dispatch) allNoHope(now fleet.Time, c *cohort, out *Effects) {
+	if c.pool == "" {
+		j := d.jobs[c.line.First().Job]
+		d.noHope(now, j, d.routeOf(j.spec), out)
+		return
+	}
 	d.queue.Heads(c.pool, c.app, c.role, func(w *schedule.Waiter) {
 		if j := d.jobs[w.Job]; c.alarm == nil && j.cohort == c {
 			d.noHope(now, j, d.routeOf(j.spec), out)

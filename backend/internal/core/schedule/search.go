@@ -8,12 +8,13 @@ type Request struct {
 	Runner  string
 	Backend string
 	Region  string
+	Pool    string // that a canary job names, or empty
 	Demand  *fleet.Vector
 }
 
 // RequestOf reads a job's request.
 func RequestOf(spec *fleet.JobSpec) Request {
-	return Request{Role: spec.Role, Runner: spec.Runner, Backend: spec.Backend, Region: spec.Region, Demand: &spec.Demands}
+	return Request{Role: spec.Role, Runner: spec.Runner, Backend: spec.Backend, Region: spec.Region, Pool: spec.Pool, Demand: &spec.Demands}
 }
 
 // Exclusion keeps one piece of work away from one node until a time.

@@ -18,13 +18,14 @@ type shape struct {
 // Kind is equal for requests that ask for the same.
 type Kind struct {
 	role, runner, backend, region string
+	pool                          string // of canary jobs
 	slots                         int64
 	more                          string // demands beyond slots
 }
 
 // KindOf gives the request's.
 func KindOf(r *Request) Kind {
-	k := Kind{role: r.Role, runner: r.Runner, backend: r.Backend, region: r.Region, slots: r.Demand.Slots}
+	k := Kind{role: r.Role, runner: r.Runner, backend: r.Backend, region: r.Region, pool: r.Pool, slots: r.Demand.Slots}
 	if !r.Demand.Plain() {
 		k.more = spell(r.Demand)
 	}
