@@ -176,26 +176,27 @@ func compare(a, b string) int {
 	return 0
 }
 
-// commit takes the batch and gives what it left out.
+// commit takes the batch and gives what it left out. What it says of nodes comes
+// first, as in the SQL: an assignment may need the hold away that the batch lifts.
 func (s *store) commit(e *core.Effects) []core.Refusal {
 	s.refused.list = s.refused.list[:0]
+	for i := range e.Holds {
+		s.hold(&e.Holds[i])
+	}
 	s.refuseStale(e)
 	s.refusePlacements(e)
-	for s.refuseOverfull(e) {
-	}
 	for i := range e.Sessions {
 		if !s.session(&e.Sessions[i]) {
 			s.refused.list = append(s.refused.list, core.Refusal{Node: e.Sessions[i].Node, Why: core.RefusedStale})
 		}
+	}
+	for s.refuseOverfull(e) {
 	}
 	s.release(e)
 	s.write(e)
 	s.grants(e)
 	s.reserve(e)
 	s.records(e)
-	for i := range e.Holds {
-		s.hold(&e.Holds[i])
-	}
 	for i := range e.Alarms {
 		s.alarm(e.Alarms[i].Alarm)
 	}
