@@ -81,7 +81,7 @@ var bugs = []bug{
 		"for _, j := range gone {", "for _, j := range gone[:0] {", []string{"W2", "W3", "W8", "expect"},
 	},
 	{
-		"work waits although a node became free", "place.go",
+		"work waits although a node became free", "serve.go",
 		"if !n.freed && d.queue.Len() > 0 {", "if !n.freed && d.queue.Len() > 3 {", []string{"W8"},
 	},
 	{
@@ -102,7 +102,7 @@ var bugs = []bug{
 		"if p := d.byKey[keyOfPlacement(ask.Spec)]; p != nil && p.drained(now) {", []string{"W3"},
 	},
 	{
-		"a placement has one node twice", "place.go",
+		"a placement has one node twice", "decide.go",
 		"\t\ttaken = append(taken, schedule.Exclusion{Node: next})\n", "", []string{"W1"},
 	},
 	{
