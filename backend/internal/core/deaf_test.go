@@ -148,7 +148,7 @@ func TestDeaf_EndsWithThePersonsWordAndWithTheNode(t *testing.T) {
 				t.Fatal("it can't be lifted")
 			}
 		},
-		func(w *world) { w.d.LeaveNode(w.now, "n1", "sold", w.pending) },
+		func(w *world) { w.d.LeaveNode(w.now, w.gone("n1"), "sold", w.pending) },
 	} {
 		w := script(t, record("n1", "pool-1", 1, 1))
 		w.ignored(w.agents[0], hold.MaxSilences)
