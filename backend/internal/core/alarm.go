@@ -32,7 +32,7 @@ func (d *Dispatch) writeAlarm(now fleet.Time, c *alarm.Case, out *Effects) {
 	switch {
 	case c.Kind == fleet.AlarmPoolExhausted:
 		d.cohortOf(cohortKey{app: c.App, role: c.Role, pool: c.Pool}).describe(d, now, &c.Alarm)
-	case c.Node == "":
+	case c.Node == "" && c.Kind != fleet.AlarmRestoredBackup:
 		d.gaugeOf(c.Pool).describe(d, now, &c.Alarm)
 	}
 	d.putAlarm(c, out)
@@ -97,6 +97,8 @@ func (d *Dispatch) recallAlarms(now fleet.Time, snap *Snapshot) {
 		case c.Node != "":
 		case c.Kind == fleet.AlarmPoolExhausted:
 			d.recallCohort(now, c)
+		case c.Kind == fleet.AlarmRestoredBackup:
+			d.awaitRestored(now)
 		default:
 			d.gaugeOf(c.Pool).alarms[slices.Index(gaugeKinds[:], c.Kind)] = c
 		}

@@ -76,6 +76,8 @@ func (d *Dispatch) reviewNode(now fleet.Time, c *alarm.Case, out *Effects) {
 		over = !held
 	case fleet.AlarmNodeDeaf:
 		over = !n.deaf()
+	case fleet.AlarmDuplicate:
+		over = !n.quarantined()
 	}
 	if over || n.lease.State == fleet.LeaseLeft {
 		d.nodeAlarmOver(now, c.Kind, n, out)

@@ -151,6 +151,8 @@ func (d *Dispatch) Tick(now fleet.Time, out *Effects) {
 			d.holdDue(now, t, out)
 		case t.kind == ttlDue:
 			d.ttlDue(now, t, out)
+		case t.kind == restoredDue:
+			d.restoredDue(now, out)
 		case j != nil:
 			d.jobDue(now, t, j, out)
 		}

@@ -300,7 +300,7 @@ func TestGoodbye_LeftFreesTheWorkAtOnce(t *testing.T) {
 	if !w.store.nodes["n1"].rec.Left || w.d.nodes["n1"].lease.State != fleet.LeaseLeft {
 		t.Fatal("it has not left")
 	}
-	if epoch := w.d.Hello(w.now, HelloEvent{Node: "n1", Report: &fleet.NodeReport{}}, w.pending); epoch != 0 {
+	if epoch, refused := w.d.Hello(w.now, HelloEvent{Node: "n1", Report: &fleet.NodeReport{}}, w.pending); epoch != 0 || refused.Code != fleet.CodeUnavailable {
 		t.Fatal("a node that left opens a session without registering")
 	}
 }

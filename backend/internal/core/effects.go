@@ -28,6 +28,7 @@ type Effects struct {
 	Reservations []Reservation
 	Fallbacks    []FallbackRecord
 	Sessions     []SessionWrite
+	Identities   []IdentityWrite
 	Placements   []PlacementWrite
 	Holds        []HoldWrite
 	Alarms       []AlarmWrite
@@ -54,6 +55,7 @@ func (e *Effects) Reset() {
 	clear(e.Reservations)
 	clear(e.Fallbacks)
 	clear(e.Sessions)
+	clear(e.Identities)
 	clear(e.Placements)
 	clear(e.Holds)
 	clear(e.Alarms)
@@ -62,7 +64,8 @@ func (e *Effects) Reset() {
 	clear(e.Unplaced)
 	*e = Effects{
 		Inserts: e.Inserts[:0], Updates: e.Updates[:0], Attempts: e.Attempts[:0], Reservations: e.Reservations[:0],
-		Fallbacks: e.Fallbacks[:0], Sessions: e.Sessions[:0], Placements: e.Placements[:0], Holds: e.Holds[:0], Alarms: e.Alarms[:0], Audits: e.Audits[:0],
+		Fallbacks: e.Fallbacks[:0], Sessions: e.Sessions[:0], Identities: e.Identities[:0], Placements: e.Placements[:0],
+		Holds: e.Holds[:0], Alarms: e.Alarms[:0], Audits: e.Audits[:0],
 		Sends: e.Sends[:0], Recalls: e.Recalls[:0], Unplaced: e.Unplaced[:0], acks: e.acks[:0],
 	}
 }
@@ -70,7 +73,7 @@ func (e *Effects) Reset() {
 // Durable reports whether there is anything to commit.
 func (e *Effects) Durable() bool {
 	return len(e.Inserts)+len(e.Updates)+len(e.Attempts)+len(e.Reservations)+len(e.Fallbacks)+len(e.Sessions)+len(e.Placements)+
-		len(e.Holds)+len(e.Alarms)+len(e.Audits) > 0
+		len(e.Identities)+len(e.Holds)+len(e.Alarms)+len(e.Audits) > 0
 }
 
 // JobRow is the part of a job's row that changes, always written whole.
@@ -198,6 +201,18 @@ type SessionWrite struct {
 	Left   bool              // goodbye(left)
 }
 
+// IdentityWrite keeps what the core knows of a node's identity: the chain and the
+// claimants. A node has at most one in a batch.
+type IdentityWrite struct {
+	Node     string
+	Identity fleet.Identity
+	// Over names a rotation that has ended, with the claimant that was chosen for it;
+	// empty: none. Secret, of one that was carried through, is the node's from now
+	// on, in place of the one before.
+	Over   string
+	Secret fleet.Sum
+}
+
 // HoldWrite puts a hold that is not an operator's on a node, or lifts it. It
 // raises no version of the record: it is no change that a person made to it.
 type HoldWrite struct {
@@ -242,6 +257,7 @@ const (
 	SendHeartbeatAck
 	SendWelcome
 	SendError
+	SendRotate
 	SendClose // close the session with Code
 	SendProbe // an offer of no job, with Spec: any answer will do
 )
@@ -277,6 +293,7 @@ type Send struct {
 	GraceMs int64          // cancel
 	Ack     *HeartbeatAck  // heartbeat_ack
 	Welcome *Welcome       // welcome
+	Rotate  string         // rotate: the rotation
 	Code    fleet.Code     // error, close
 	Detail  string         // error, close
 }

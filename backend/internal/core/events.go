@@ -29,6 +29,14 @@ type HelloEvent struct {
 	Report  *fleet.NodeReport
 	Running []Running
 	Spooled int64 // results that the node has not been able to hand in
+
+	// Secret is the one that it came with, Chain what it showed of the chain (zero:
+	// nothing) and ChainNext what its welcome will bring (zero: nothing).
+	Secret    fleet.Sum
+	Chain     fleet.Sum
+	ChainNext fleet.Sum
+	LastEpoch int64  // of the newest session that it knows of
+	Claimant  string // short id of the process with this secret, for people
 }
 
 // HeartbeatEvent is what a node says of itself, latest wins.
@@ -57,6 +65,7 @@ const (
 	CloseRevoked    = "revoked"                                    // code forbidden
 	CloseLeft       = "taken out of the fleet"                     // code forbidden
 	CloseLost       = "lease lost: register again"                 // code unavailable
+	CloseDuplicate  = "another process has this node's identity"   // code duplicate_identity
 )
 
 // Actions of the audit notes that the core writes.
@@ -67,6 +76,7 @@ const (
 	AuditAcceptFenced   = "accept_fenced"   // over a superseded session
 	AuditResultConflict = "result_conflict" // another body for a result that is stored
 	AuditHoldLifted     = "hold_lifted"     // a person lifted an automatic or a node's own hold
+	AuditSecretRotated  = "secret_rotated"  // a session was opened with the new one: the old one is good for nothing
 
 	AuditAlarmAcknowledged = "alarm_acknowledged"
 	AuditAlarmSilenced     = "alarm_silenced"

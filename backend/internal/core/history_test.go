@@ -26,6 +26,13 @@ type agent struct {
 	work    []task
 	spool   []handIn
 	begun   map[Attempt]bool // started ever, over all boots
+
+	machine  string
+	chain    fleet.Sum // what its disk has
+	gets     fleet.Sum // what the welcome under way brings
+	secret   fleet.Sum
+	rotation string // that it was asked for
+	refused  fleet.Code
 }
 
 type task struct {
@@ -44,10 +51,14 @@ func (w *world) connect(a *agent) {
 	}
 	hello := HelloEvent{Node: a.id, Report: &fleet.NodeReport{
 		BootID: fmt.Sprint(a.boot), Capacity: fleet.Vector{Slots: a.slots}, Runners: []string{"noop"}, Backend: a.backend,
-	}, Running: a.running(), Spooled: int64(len(a.spool))}
-	epoch := w.d.Hello(w.now, hello, w.pending)
-	if epoch != 0 {
-		a.epoch, a.open, a.ready, a.mail = epoch, true, false, nil
+		MachineID: a.machine, RemoteAddr: "192.0.2." + fmt.Sprint(a.boot),
+	}, Running: a.running(), Spooled: int64(len(a.spool)), Secret: a.secret, Chain: a.chain, ChainNext: w.nextChain(), LastEpoch: a.epoch}
+	hello.Claimant = fmt.Sprintf("%d-%x", a.boot, a.chain[:2])
+	epoch, refused := w.d.Hello(w.now, hello, w.pending)
+	if a.refused = ""; refused != nil {
+		a.refused = refused.Code
+	} else {
+		a.epoch, a.open, a.ready, a.mail, a.gets = epoch, true, false, nil, hello.ChainNext
 	}
 	w.after()
 }
@@ -95,7 +106,7 @@ func (w *world) read(a *agent) {
 	at := Attempt{Job: s.Job, Attempt: s.Attempt}
 	switch s.Kind {
 	case SendWelcome:
-		a.ready = true
+		a.ready, a.chain = true, a.gets
 		a.drop(s.Welcome.Void)
 		w.handIn(a)
 	case SendOffer:
@@ -128,6 +139,8 @@ func (w *world) read(a *agent) {
 		a.spool = slices.DeleteFunc(a.spool, func(h handIn) bool { return h.Attempt == at })
 	case SendError:
 		a.spool = slices.DeleteFunc(a.spool, func(h handIn) bool { return h.Attempt == at })
+	case SendRotate:
+		a.rotation = s.Rotate
 	case SendClose:
 		w.disconnect(a)
 	}
@@ -262,7 +275,7 @@ func (w *world) change() {
 	case 5: // a node that left registers again
 		for _, a := range w.agents {
 			if n := s.nodes[a.id]; n.rec.Left {
-				n.rec.Left = false
+				n.rec.Left, n.rec.Identity = false, fleet.Identity{} // it begins anew
 				w.hear(n)
 				return
 			}
@@ -545,7 +558,7 @@ func (w *world) heal() {
 	for i, a := range w.agents {
 		a.slots = 2
 		n := w.store.nodes[a.id]
-		n.rec.Holds, n.rec.Left = hold.Merged(nil, n.rec.Holds), false
+		n.rec.Holds, n.rec.Left, n.rec.Identity = hold.Merged(nil, n.rec.Holds), false, fleet.Identity{}
 		if i%2 == 0 {
 			n.rec.Pool = fleet.PoolDefault
 		}

@@ -45,6 +45,8 @@ func (d *Dispatch) dropHold(now fleet.Time, n *node, h fleet.Hold, out *Effects)
 	n.rec.Holds = hold.Without(n.rec.Holds, h.Kind, h.Owner)
 	n.past.noteHold(now, NodeLifted, h)
 	switch h.Kind {
+	case fleet.HoldQuarantine:
+		d.quarantineOver(now, n, out)
 	case fleet.HoldAuto:
 		d.autoOver(now, n, out)
 	case fleet.HoldDeaf:
@@ -130,6 +132,7 @@ func (d *Dispatch) returned(now fleet.Time, n *node, was fleet.LeaseState, out *
 		return
 	}
 	_, expected := hold.Find(n.rec.Holds, fleet.HoldDrain, fleet.OwnerSelf)
+	expected = expected || n.quarantined() // we closed it
 	if past := n.lease.Past; len(past) > 1 && past[len(past)-2].Event == lease.Granted {
 		expected = true
 	}

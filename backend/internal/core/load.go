@@ -235,6 +235,7 @@ func (d *Dispatch) goOn(now fleet.Time, out *Effects) {
 		case n.rec.Epoch >= n.epoch: // its commit was not known of
 			d.opened(now, n, out)
 		default:
+			d.openIdentity(now, n, n.pending, out)
 			out.Sessions = append(out.Sessions, SessionWrite{Node: n.rec.ID, Epoch: n.epoch, Report: n.pending.Report})
 		}
 	}

@@ -30,6 +30,8 @@ type node struct {
 	gauge      *gauge        // of its pool
 
 	holdTimer fleet.Time // when its holds are looked at
+
+	identity entryAt // its newest write
 }
 
 // live is what only the node's sessions tell: it outlives a Load.
@@ -42,6 +44,7 @@ type live struct {
 	pending   *HelloEvent       // its hello, until the session is committed
 
 	past       past
+	known      knownOf
 	rejections hold.Rejections
 	silences   hold.Silences
 	probe      probe // the newest; of a deaf node
@@ -165,7 +168,7 @@ func (d *Dispatch) rerouteOwner(now fleet.Time, owner int64) {
 // PutNode tells of a new or changed record, after the store has it: a move,
 // operators' holds, an owner. The very next decision uses it. What the record says
 // of the node itself is older than what a newer session has told, and then ignored;
-// of holds that are the core's own, memory knows better.
+// of holds that are the core's own, and of the chain, memory knows better.
 func (d *Dispatch) PutNode(now fleet.Time, rec fleet.NodeRecord, out *Effects) {
 	d.putNode(now, rec, CloseRevoked, out)
 }
@@ -210,8 +213,11 @@ func (d *Dispatch) putNode(now fleet.Time, rec fleet.NodeRecord, gone string, ou
 		}
 		n.booted(now, rec.BootID)
 		rec.Holds = hold.Merged(rec.Holds, n.rec.Holds)
+		rec.Identity = n.mergedIdentity(&rec)
+		was := n.rec.Identity
 		n.past.noteRecord(now, &n.rec, &rec)
 		n.rec = rec
+		d.heedIdentity(now, n, &was, out)
 		if left {
 			d.close(n, fleet.CodeForbidden, gone, out)
 			d.leave(now, n, out)
@@ -241,6 +247,9 @@ func (d *Dispatch) close(n *node, code fleet.Code, detail string, out *Effects) 
 
 // leave takes the node out of the fleet; its work goes elsewhere.
 func (d *Dispatch) leave(now fleet.Time, n *node, out *Effects) {
+	if h, held := n.quarantine(); held {
+		d.dropHold(now, n, h, out)
+	}
 	n.lease.On(lease.Left, now, d.leases())
 	n.rec.Left = true
 	d.look.hopes = true

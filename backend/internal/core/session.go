@@ -9,15 +9,20 @@ import (
 
 // Hello opens a session under the next epoch of the node, and closes the one
 // before. The node gets its welcome, and work, when the session is committed.
-// Epoch 0: nobody told of such a node, or it has left and must register first;
-// nothing was done.
-func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int64) {
+// Refused (the epoch is 0): nobody told of such a node, or it has left and must
+// register first, and nothing was done; or it is a duplicate.
+func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int64, refused *fleet.Error) {
 	n := d.nodes[ev.Node]
 	if n == nil || n.rec.Left {
-		return 0
+		return 0, fleet.Errorf(fleet.CodeUnavailable, "the node is not known to the dispatch loop yet: try again")
+	}
+	last, refused := d.identify(now, n, &ev, out)
+	if refused != nil {
+		d.settle(now, out)
+		return 0, refused
 	}
 	d.close(n, fleet.CodeConflict, CloseSuperseded, out)
-	n.epoch = max(n.epoch, n.rec.Epoch) + 1
+	n.epoch = max(n.epoch, n.rec.Epoch, last) + 1
 	n.open, n.pending = true, &ev
 	n.lease.Seen, n.lease.Heard = now, now
 	n.spooled = ev.Spooled
@@ -25,7 +30,7 @@ func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int
 	d.seen(n)
 	out.Sessions = append(out.Sessions, SessionWrite{Node: n.rec.ID, Epoch: n.epoch, Report: ev.Report})
 	d.settle(now, out)
-	return n.epoch
+	return n.epoch, nil
 }
 
 // opened makes a committed session the node's own: its report replaces what
@@ -45,6 +50,7 @@ func (d *Dispatch) opened(now fleet.Time, n *node, out *Effects) {
 	welcome := &Welcome{Pool: n.rec.Pool, Holds: n.rec.Holds}
 	out.Sends = append(out.Sends, Send{Kind: SendWelcome, Node: n.rec.ID, Epoch: n.epoch, Welcome: welcome})
 	welcome.Void = d.reconcile(now, n, ev.Running, ev.Spooled, true, nil, out)
+	d.turnSecret(now, n, ev, out)
 	d.reindex(now, n)
 	d.watch(now, n)
 }
@@ -82,6 +88,7 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 	if n.pending != nil {
 		return
 	}
+	d.confirm(n, out)
 	n.accepting, n.acceptReason = hb.Accepting, hb.Reason
 	n.healthy, n.healthReasons = hb.Healthy, hb.HealthReasons
 	n.spooled = hb.Spooled

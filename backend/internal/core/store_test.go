@@ -6,6 +6,7 @@ import (
 
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/core/hold"
+	"rockpool/backend/internal/core/identity"
 	"rockpool/shared/ids"
 )
 
@@ -24,6 +25,7 @@ type modelStore struct {
 	grants   grantTable
 	epoch    int64 // of the shard: every process has its own
 	autos    int   // automatic holds ever
+	secrets  map[string]fleet.Sum
 }
 
 type modelNode struct {
@@ -43,6 +45,7 @@ type modelJob struct {
 func newModelStore(fail func(string, ...any)) *modelStore {
 	s := &modelStore{
 		fail: fail, nodes: map[string]*modelNode{}, jobs: map[ids.JobID]*modelJob{},
+		secrets:  map[string]fleet.Sum{},
 		attempts: map[Attempt]AttemptRow{}, assigned: map[Attempt]string{}, keys: map[string]bool{},
 		alarms: alarmTable{rows: map[int64]fleet.Alarm{}, fail: fail}, epoch: 7,
 		grants: grantTable{rows: map[ids.JobID]*OpenPlacement{}, states: map[fleet.PlacementState]int{}, fail: fail},
@@ -118,6 +121,9 @@ func (s *modelStore) commit(e *Effects) []Refusal {
 			refused = append(refused, Refusal{Node: w.Node, Why: RefusedStale})
 		}
 	}
+	for _, w := range e.Identities {
+		s.identify(w)
+	}
 	s.apply(e, out)
 	s.alarms.commit(e.Alarms)
 	s.alarms.explain(e, out)
@@ -157,6 +163,19 @@ func (s *modelStore) hold(w HoldWrite) {
 	if !w.Lift {
 		n.rec.Holds = hold.With(n.rec.Holds, w.Hold)
 		s.autos++
+	}
+}
+
+// identify keeps of a record what the core knows of its identity; people's part
+// stays, until a rotation is over.
+func (s *modelStore) identify(w IdentityWrite) {
+	rec := &s.nodes[w.Node].rec
+	rec.Identity = identity.Merged(rec.Identity, w.Identity)
+	if w.Over != "" && w.Over == rec.Identity.Rotation {
+		if w.Secret != (fleet.Sum{}) && w.Secret == rec.Identity.NextSecret {
+			s.secrets[w.Node] = w.Secret
+		}
+		rec.Identity.Keep, rec.Identity.Rotation, rec.Identity.NextSecret = "", "", fleet.Sum{}
 	}
 }
 

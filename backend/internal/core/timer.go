@@ -9,15 +9,16 @@ import (
 type timerKind uint8
 
 const (
-	offerDue  timerKind = iota // an offer is unanswered
-	cancelDue                  // a canceling job ends without its node's word
-	avoidDue                   // a job may be offered again to a node that it avoided
-	leaseDue                   // a lease may move
-	lookDue                    // alarms are looked at
-	holdDue                    // a hold may end, or a drain's deadline pass
-	ttlDue                     // a placement may expire
-	wakeDue                    // a paused job may be offered
-	expireDue                  // a job has waited longer than it may
+	offerDue    timerKind = iota // an offer is unanswered
+	cancelDue                    // a canceling job ends without its node's word
+	avoidDue                     // a job may be offered again to a node that it avoided
+	leaseDue                     // a lease may move
+	lookDue                      // alarms are looked at
+	holdDue                      // a hold may end, or a drain's deadline pass
+	ttlDue                       // a placement may expire
+	wakeDue                      // a paused job may be offered
+	expireDue                    // a job has waited longer than it may
+	restoredDue                  // nothing was seen of a restored backup for long
 )
 
 // timer is one deadline. It is not taken back: when it is due, its owner looks

@@ -1,10 +1,12 @@
 package core
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
 
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/core/hold"
@@ -26,6 +28,8 @@ type world struct {
 	store    *modelStore
 	agents   []*agent
 	admin    []func() // store's changes that the core has not heard of
+	chains   int      // values that were given
+	copies   bool     // states were copied
 	specs    int
 	jobs     []*fleet.JobSpec
 	acks     map[ids.JobID]int // verdict stored
@@ -106,8 +110,10 @@ func (w *world) deliver() {
 	for _, s := range w.pending.Sends {
 		w.note("send", s)
 		w.judgeSend(&s)
-		if a := w.agent(s.Node); a != nil && a.open && a.epoch == s.Epoch {
-			a.mail = append(a.mail, s)
+		for _, a := range w.agents {
+			if a.id == s.Node && a.open && a.epoch == s.Epoch {
+				a.mail = append(a.mail, s)
+			}
 		}
 	}
 	w.pending.Sends = w.pending.Sends[:0]
@@ -119,6 +125,12 @@ func (w *world) deliver() {
 	if len(recalls) > 0 {
 		w.deliver()
 	}
+}
+
+// nextChain is a value of the chain that no welcome has brought before.
+func (w *world) nextChain() fleet.Sum {
+	w.chains++
+	return sha256.Sum256([]byte(strconv.Itoa(w.chains)))
 }
 
 func (w *world) note(kind string, v any) {
@@ -265,6 +277,9 @@ func (w *world) check() {
 			w.fail("%s: %d of %d slots are reserved", n.rec.ID, sum, n.rec.Capacity.Slots)
 		}
 		w.checkHolds(n)
+		if n.quarantined() && !w.copies {
+			w.fail("%s is held although nobody copied it: %+v", n.rec.ID, n.rec.Identity)
+		}
 		held += len(n.jobs)
 	}
 	waiting := 0

@@ -48,11 +48,16 @@ func (l *Loop) PutPool(ctx context.Context, pool fleet.Pool) error {
 }
 
 // Hello opens a session: its epoch is given to register before anything can be
-// sent to it, and the welcome follows when the epoch is committed. While the
-// database is away it is refused (unavailable): the node dials again.
+// sent to it, and the welcome follows when the epoch is committed. It is refused
+// (unavailable) while the database is away or the node is not known, and
+// (duplicate_identity) when it is not the node's own.
 func (l *Loop) Hello(ctx context.Context, hello core.HelloEvent, register func(epoch int64)) (int64, error) {
 	return ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, out *core.Effects, answer func(int64, error)) {
-		epoch := d.Hello(now, hello, out)
+		epoch, refused := d.Hello(now, hello, out)
+		if refused != nil {
+			answer(0, refused)
+			return
+		}
 		register(epoch)
 		answer(epoch, nil)
 	})

@@ -45,7 +45,7 @@ func (h *Hub) Deliver(sends []core.Send) {
 			s.end(closeCodeOf(send.Code), send.Detail)
 		default:
 			s.pace.pay(send)
-			if h.queue(s, wire.Msg(h.bodyOf(send))) {
+			if h.queue(s, wire.Msg(h.bodyOf(s, send))) {
 				waiting = append(waiting, s)
 			}
 		}

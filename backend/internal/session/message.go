@@ -72,6 +72,8 @@ func (s *session) event(m wire.Message) (tell func(), err error) {
 		return told(m, s.goodbye)
 	case wire.TypeLog:
 		return nil, s.log(m)
+	case wire.TypeRotated:
+		return nil, s.rotated(m)
 	case wire.TypeError:
 		return nil, s.peerError(m)
 	}
@@ -115,6 +117,16 @@ func (s *session) log(m wire.Message) error {
 		return err
 	}
 	return s.tails.take(&b)
+}
+
+// rotated says that the next session comes with the new secret: that one ends the
+// rotation, and this word of it is for the log.
+func (s *session) rotated(m wire.Message) error {
+	_, err := wire.Decode[wire.Rotated](m)
+	if err == nil {
+		s.hub.cfg.Logger.Info("node has a new secret", "node", s.node, "epoch", s.epoch)
+	}
+	return err
 }
 
 // peerError is what the agent says of a message of ours.

@@ -6,8 +6,9 @@ import (
 	"rockpool/shared/wire"
 )
 
-// bodyOf is the message that carries a send of the core; nil for SendClose.
-func (h *Hub) bodyOf(s *core.Send) wire.Body {
+// bodyOf is the message that carries a send of the core to the session; nil for
+// SendClose.
+func (h *Hub) bodyOf(to *session, s *core.Send) wire.Body {
 	job, attempt := s.Job.String(), int64(s.Attempt)
 	switch s.Kind {
 	case core.SendOffer, core.SendProbe:
@@ -23,7 +24,9 @@ func (h *Hub) bodyOf(s *core.Send) wire.Body {
 	case core.SendHeartbeatAck:
 		return h.ackOf(s.Ack)
 	case core.SendWelcome:
-		return h.welcomeOf(s)
+		return h.welcomeOf(to, s)
+	case core.SendRotate:
+		return wire.Rotate{ID: s.Rotate}
 	case core.SendError:
 		return wire.Error{Code: string(s.Code), Detail: s.Detail}
 	}
@@ -49,9 +52,9 @@ func (h *Hub) offerOf(s *core.Send) wire.Offer {
 	}
 }
 
-func (h *Hub) welcomeOf(s *core.Send) wire.Welcome {
+func (h *Hub) welcomeOf(to *session, s *core.Send) wire.Welcome {
 	return wire.Welcome{
-		Proto: wire.ProtoMax, NodeID: s.Node, Epoch: s.Epoch, Limits: h.cfg.Limits, Times: h.cfg.Times,
+		Proto: wire.ProtoMax, NodeID: s.Node, Epoch: s.Epoch, Chain: to.chain, Limits: h.cfg.Limits, Times: h.cfg.Times,
 		Pool: s.Welcome.Pool, Holds: holdsOf(s.Welcome.Holds), Void: refsOf(s.Welcome.Void),
 	}
 }
@@ -110,17 +113,18 @@ func convert[From, To any](list []From, limit int, item func(From) To) []To {
 // closeCodes is the WebSocket's end that fits the core's reason; CloseRestart,
 // which asks for nothing but a new dial, for every other one.
 var closeCodes = map[fleet.Code]wire.CloseCode{
-	fleet.CodeUnauthenticated: wire.CloseRevoked,
-	fleet.CodeForbidden:       wire.CloseRevoked,
-	fleet.CodeNotFound:        wire.CloseRevoked,
-	fleet.CodeLicenseRefused:  wire.CloseRevoked,
-	fleet.CodeLicenseLimit:    wire.CloseLicenseLimit,
-	fleet.CodeNodeIDTaken:     wire.CloseLicenseLimit,
-	fleet.CodeConflict:        wire.CloseSuperseded,
-	fleet.CodeRateLimited:     wire.CloseRateLimited,
-	fleet.CodeVersion:         wire.CloseVersion,
-	fleet.CodeBadMessage:      wire.CloseBadMessage,
-	fleet.CodeOutOfOrder:      wire.CloseBadMessage,
+	fleet.CodeUnauthenticated:   wire.CloseRevoked,
+	fleet.CodeForbidden:         wire.CloseRevoked,
+	fleet.CodeNotFound:          wire.CloseRevoked,
+	fleet.CodeLicenseRefused:    wire.CloseRevoked,
+	fleet.CodeLicenseLimit:      wire.CloseLicenseLimit,
+	fleet.CodeNodeIDTaken:       wire.CloseLicenseLimit,
+	fleet.CodeConflict:          wire.CloseSuperseded,
+	fleet.CodeDuplicateIdentity: wire.CloseDuplicateNode,
+	fleet.CodeRateLimited:       wire.CloseRateLimited,
+	fleet.CodeVersion:           wire.CloseVersion,
+	fleet.CodeBadMessage:        wire.CloseBadMessage,
+	fleet.CodeOutOfOrder:        wire.CloseBadMessage,
 }
 
 func closeCodeOf(code fleet.Code) wire.CloseCode {

@@ -27,6 +27,7 @@ type session struct {
 	node    string // empty until it is registered
 	epoch   int64  // 0 until the loop gave one; written under hub.mu, in the loop
 	claimed bool   // a claim of authority was audited
+	chain   string // what its welcome brings
 
 	pace  pace
 	tails tails
@@ -131,22 +132,18 @@ func (s *session) open(credential *enroll.Credential, hello *wire.Hello, unknown
 	}
 	s.conn.SetReceiveLimits(s.hub.cfg.Limits)
 	// The loop answers or stops: a deadline could leave an epoch that nobody closes.
-	epoch, err := s.gateway.loop.Hello(context.Background(), helloOf(hello, registered, labels, s.from), s.enter)
-	switch {
-	case err != nil:
+	event := helloOf(hello, registered, labels, s.from)
+	event.Secret = credential.Secret
+	s.chain = newChain()
+	identify(&event, hello, s.chain)
+	if _, err := s.gateway.loop.Hello(context.Background(), event, s.enter); err != nil {
 		return err
-	case epoch == 0:
-		return fleet.Errorf(fleet.CodeUnavailable, "the node is not known to the dispatch loop yet: try again")
 	}
 	s.hub.counts.sessions.Add(1)
 	return nil
 }
 
-func (s *session) enter(epoch int64) {
-	if epoch != 0 {
-		s.hub.enter(s, epoch)
-	}
-}
+func (s *session) enter(epoch int64) { s.hub.enter(s, epoch) }
 
 // unknown counts keys and labels that no struct has. Those that claim authority
 // change nothing and leave one audit entry a session.
@@ -175,15 +172,15 @@ func (s *session) unknown(keys, reserved []string) {
 // refuse answers a hello that can't be taken, and ends the connection.
 func (s *session) refuse(err error) {
 	s.hub.counts.refused.Add(1)
-	code, detail := fleet.CodeInternal, "the node could not be registered"
+	code, detail, wait := fleet.CodeInternal, "the node could not be registered", time.Duration(0)
 	var known *fleet.Error
 	if errors.As(err, &known) {
-		code, detail = known.Code, known.Detail
+		code, detail, wait = known.Code, known.Detail, time.Duration(known.RetryAfter)*time.Millisecond
 	}
 	s.hub.cfg.Logger.Info("hello refused", "node", s.node, "address", s.from, "code", code, "error", err)
 	closing := closeCodeOf(code)
 	s.hub.send(s, wire.Msg(wire.Refused{
-		Code: string(code), Detail: detail, RetryAfterMs: closing.RetryAfter().Milliseconds(), Fatal: hopeless[code],
+		Code: string(code), Detail: detail, RetryAfterMs: max(wait, closing.RetryAfter()).Milliseconds(), Fatal: hopeless[code],
 	}))
 	s.end(closing, string(code))
 }

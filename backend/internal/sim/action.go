@@ -211,7 +211,7 @@ func (w *World) revoke(nodes []*node) {
 func (w *World) rejoin(nodes []*node) {
 	for _, n := range nodes {
 		if w.store.nodes[n.index].rec.Left {
-			w.change(n, func(rec *fleet.NodeRecord) { rec.Left = false })
+			w.change(n, func(rec *fleet.NodeRecord) { rec.Left, rec.Identity = false, fleet.Identity{} })
 			n.crash(false)
 			n.wake(second)
 		}

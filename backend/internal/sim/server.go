@@ -312,8 +312,8 @@ func (s *server) hello(c *conn, m *message) {
 	}
 	ev := core.HelloEvent{Node: c.node.id, Report: c.node.report(), Running: slices.Clone(m.running), Spooled: m.spooled}
 	old := c.node.session
-	c.epoch = s.core.Hello(s.clock(), ev, s.pending)
-	if c.epoch == 0 {
+	epoch, refused := s.core.Hello(s.clock(), ev, s.pending)
+	if c.epoch = epoch; refused != nil {
 		s.w.net.refuse(c, nodecore.Refusal{Code: string(fleet.CodeForbidden), Fatal: true})
 		return
 	}

@@ -42,14 +42,18 @@ const selectNodes = `
 	SELECT n.id, coalesce(n.owner_id, 0), coalesce(n.pool_id, 'default'), n.role, coalesce(n.license_id, ''), coalesce(n.max_slots, 0),
 	       n.left_at IS NOT NULL, n.epoch, n.boot_id, n.version, n.slots, n.created_at, s.last_seen, r.report,
 	       CASE WHEN n.held THEN (SELECT json_agg(json_build_object('Kind', h.kind, 'Owner', h.owner, 'Actor', h.actor,
-	           'Reason', h.reason, 'Until', h.until, 'Deadline', h.deadline) ORDER BY h.kind, h.owner) FROM node_holds h WHERE h.node_id = n.id) END
-	FROM nodes n LEFT JOIN node_reports r ON r.node_id = n.id LEFT JOIN node_seen s ON s.node_id = n.id `
+	           'Reason', h.reason, 'Until', h.until, 'Deadline', h.deadline) ORDER BY h.kind, h.owner) FROM node_holds h WHERE h.node_id = n.id) END,
+	       i.chain_current, i.chain_pending, i.chain_past, i.claimants, i.keep, i.rotation, i.secret_next
+	FROM nodes n LEFT JOIN node_reports r ON r.node_id = n.id LEFT JOIN node_seen s ON s.node_id = n.id
+	LEFT JOIN node_identities i ON i.node_id = n.id `
 
 func (db *DB) scanNode(row pgx.CollectableRow) (n record.Node, err error) {
 	var slots int64
 	var reported, holds []byte
+	var i identityRow
 	err = row.Scan(&n.ID, &n.Owner, &n.Pool, &n.Role, &n.License, &n.MaxSlots, &n.Left, &n.Epoch, &n.BootID, &n.Version, &slots,
-		&n.CreatedAt, &n.LastSeen, &reported, &holds)
+		&n.CreatedAt, &n.LastSeen, &reported, &holds,
+		&i.current, &i.pending, &i.past, &i.claimants, &i.keep, &i.rotation, &i.next)
 	if err != nil {
 		return n, err
 	}
@@ -58,6 +62,9 @@ func (db *DB) scanNode(row pgx.CollectableRow) (n record.Node, err error) {
 		if n.Holds, err = db.readHolds(holds); err != nil {
 			return n, fmt.Errorf("holds of node %s: %w", n.ID, err)
 		}
+	}
+	if err := db.readIdentity(&i, &n.Identity); err != nil {
+		return n, fmt.Errorf("identity of node %s: %w", n.ID, err)
 	}
 	if reported != nil {
 		var r report
@@ -123,10 +130,12 @@ func (db *DB) Node(ctx context.Context, id string) (record.Node, error) {
 	return db.oneNode(ctx, db.pool, "node "+id, "WHERE n.id = $1", id)
 }
 
-// NodeBySecret finds the node whose secret has that SHA-256. One that was
-// revoked or has left is not found: it comes back by registering.
+// NodeBySecret finds the node whose secret has that SHA-256, or whose next one while
+// a rotation is under way. One that was revoked or has left is not found: it comes
+// back by registering.
 func (db *DB) NodeBySecret(ctx context.Context, sum [32]byte) (fleet.NodeRecord, error) {
-	node, err := db.oneNode(ctx, db.pool, "node", "WHERE n.secret_sum = $1 AND n.left_at IS NULL", sum[:])
+	node, err := db.oneNode(ctx, db.pool, "node", `WHERE n.left_at IS NULL AND n.id = (SELECT id FROM nodes WHERE secret_sum = $1
+		UNION ALL SELECT node_id FROM node_identities WHERE secret_next = $1 LIMIT 1)`, sum[:])
 	return node.NodeRecord, err
 }
 

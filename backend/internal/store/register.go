@@ -167,6 +167,9 @@ func (r *registration) write(ctx context.Context, tx bun.Tx) (id, pool, role str
 	case err != nil:
 		return "", "", "", err
 	}
+	if _, err := tx.NewRaw("DELETE FROM node_identities WHERE node_id = ?", id).Exec(ctx); err != nil { // it begins anew
+		return "", "", "", err
+	}
 	machine, err := json.Marshal(report{MachineID: r.machine})
 	if err != nil {
 		return "", "", "", err

@@ -34,6 +34,7 @@ func (r *round) queue() {
 	r.lockNodes()
 	r.queueHolds()
 	r.queueSessions()
+	r.queueIdentities()
 	r.queueCapacity()
 	r.queueInserts()
 	r.queueUpdates()

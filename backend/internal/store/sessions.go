@@ -56,6 +56,7 @@ func (r *round) lockNodes() {
 			nodes = append(nodes, node)
 		}
 	}
+	nodes = append(nodes, identityNodes(r.e.Identities)...)
 	if len(nodes) == 0 {
 		return
 	}

@@ -15,12 +15,15 @@ const (
 	AlarmNodeFlapping    AlarmKind = "node_flapping"         // a node came and went too often
 	AlarmRejectingOffers AlarmKind = "node_rejecting_offers" // a node declined or failed to start one job after the other
 	AlarmNodeDeaf        AlarmKind = "node_deaf"             // a node heartbeats and answers no offers
+	AlarmDuplicate       AlarmKind = "duplicate_identity"    // two processes came with a node's secret
+	AlarmRestoredBackup  AlarmKind = "restored_backup"       // nodes know of sessions that the database does not
 )
 
 // AlarmKinds lists all kinds.
 func AlarmKinds() []AlarmKind {
 	return []AlarmKind{
 		AlarmPoolExhausted, AlarmQueueWait, AlarmFreeSlots, AlarmNodesNotReady, AlarmNodeLost, AlarmNodeFlapping, AlarmRejectingOffers, AlarmNodeDeaf,
+		AlarmDuplicate, AlarmRestoredBackup,
 	}
 }
 
@@ -36,7 +39,7 @@ const (
 // Severity of the kind.
 func (k AlarmKind) Severity() Severity {
 	switch k {
-	case AlarmPoolExhausted, AlarmNodesNotReady:
+	case AlarmPoolExhausted, AlarmNodesNotReady, AlarmDuplicate, AlarmRestoredBackup:
 		return SeverityCritical
 	}
 	return SeverityWarning

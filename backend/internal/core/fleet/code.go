@@ -15,6 +15,7 @@ const (
 	CodeConflict          Code = "conflict"
 	CodeNodeIDTaken       Code = "node_id_taken"
 	CodeLicenseLimit      Code = "license_limit"
+	CodeDuplicateIdentity Code = "duplicate_identity"
 	CodeLicenseRefused    Code = "license_refused"
 	CodePreconditionFail  Code = "precondition_failed"
 	CodeTooLarge          Code = "too_large"
@@ -36,7 +37,7 @@ const (
 
 var codeStatus = map[Code]int{
 	CodeBadRequest: 400, CodeUnauthenticated: 401, CodeForbidden: 403, CodePoolNotAllowed: 403, CodeNotFound: 404,
-	CodeMethodNotAllowed: 405, CodeConflict: 409, CodeNodeIDTaken: 409, CodeLicenseLimit: 409, CodeLicenseRefused: 403,
+	CodeMethodNotAllowed: 405, CodeConflict: 409, CodeNodeIDTaken: 409, CodeDuplicateIdentity: 409, CodeLicenseLimit: 409, CodeLicenseRefused: 403,
 	CodePreconditionFail: 412, CodeTooLarge: 413, CodeUnsupportedMedia: 415, CodeUnprocessable: 422,
 	CodeIdempotencyReused: 422, CodeRateLimited: 429, CodeQueueFull: 429, CodePoolExhausted: 503,
 	CodeUnavailable: 503, CodeStandby: 503, CodeInternal: 500, CodeNotYours: 403, CodeUnknownType: 400,

@@ -161,6 +161,7 @@ type NodeRecord struct {
 	Backend  string
 	Runners  []string // sorted
 	Version  int64    // of the record, for ETag and If-Match
+	Identity Identity // what tells copies of it apart
 }
 
 // NodeReport is what a hello claims, after validation and clamping. It never

@@ -1,0 +1,348 @@
+package core
+
+import (
+	"strings"
+	"testing"
+
+	"rockpool/backend/internal/core/fleet"
+)
+
+var oldSecret, newSecret = fleet.Sum{1}, fleet.Sum{2}
+
+// copied is a fleet of one node with work, and a second process with a copy of its
+// state on another machine (or the same one).
+func copied(t *testing.T, machine string) (w *world, a, b *agent, spec *fleet.JobSpec) {
+	w = script(t, record("n1", "pool-1", 1, 2))
+	w.copies = true
+	a = w.agents[0]
+	a.machine, a.secret = "m1", oldSecret
+	w.disconnect(a)
+	w.join(a)
+	w.heartbeat(a)
+	w.commit()
+	spec = w.spec("a1", 1)
+	w.run(spec, a)
+	b = &agent{id: "n1", slots: 2, boot: 50, machine: machine, secret: oldSecret, chain: a.chain, epoch: a.epoch}
+	w.agents = append(w.agents, b)
+	return w, a, b, spec
+}
+
+// dial is a whole try to get a session, up to the first heartbeat.
+func (w *world) dial(a *agent) {
+	w.join(a)
+	if a.ready {
+		w.heartbeat(a)
+		w.commit()
+	}
+}
+
+func (w *world) wantRefused(a *agent) {
+	if a.refused != fleet.CodeDuplicateIdentity || a.open {
+		w.fail("boot %d was not refused as a duplicate: %q", a.boot, a.refused)
+	}
+}
+
+func TestCase_N8_ASecondProcessIsRefusedAndTheNodeHeld(t *testing.T) {
+	w, a, b, spec := copied(t, "m2")
+	w.dial(b)
+	w.wantRefused(b)
+	if len(a.mail) != 1 || a.mail[0].Kind != SendClose || a.mail[0].Code != fleet.CodeDuplicateIdentity {
+		t.Fatalf("the session that stood got %+v", a.mail)
+	}
+	w.readAll(a)
+	w.wantHeld("n1", "quarantine/auto")
+	alarm := w.lasting(fleet.AlarmDuplicate)
+	if alarm.Count != 1 || alarm.Node != "n1" || !strings.Contains(alarm.Detail, "192.0.2.0") || !strings.Contains(alarm.Detail, "192.0.2.50") {
+		t.Fatalf("the alarm reads %+v", alarm)
+	}
+	w.pass(60_000)
+	for range 5 {
+		w.dial(a)
+		w.dial(b)
+		w.wantRefused(b)
+		if !a.ready {
+			t.Fatal("the node itself is not taken")
+		}
+		w.pass(9_000)
+	}
+	w.commit()
+	if again := w.lasting(fleet.AlarmDuplicate); again.ID != alarm.ID || again.Count != 6 {
+		t.Fatalf("the alarm reads %+v", again)
+	}
+	next := w.spec("a1", 1)
+	w.submit(next, "")
+	w.commit()
+	w.wantRow(next.ID, fleet.JobQueued, fleet.CausePoolExhausted, 0, 0, "")
+	w.wantRow(spec.ID, fleet.JobOffered, "", 1, 0, "n1") // what runs goes on
+	w.work(a)
+	w.commit()
+	w.wantRow(spec.ID, fleet.JobSucceeded, "", 1, 1, "n1")
+}
+
+// On one machine the copy looks like a restart until it has a session of its own.
+func TestCase_N35_ACopyOnTheSameMachineSwitchesOnce(t *testing.T) {
+	for _, confirmed := range []bool{true, false} {
+		w, a, b, _ := copied(t, "m1")
+		w.join(b)
+		if confirmed {
+			w.heartbeat(b)
+			w.commit()
+		}
+		if !b.ready {
+			t.Fatal("a restart with the newest state must take over at once")
+		}
+		w.readAll(a)
+		w.dial(a)
+		w.wantRefused(a)
+		w.wantHeld("n1", "quarantine/auto")
+		w.readAll(b)
+		w.dial(b)
+		if !b.ready {
+			t.Fatal("the holder is refused")
+		}
+	}
+}
+
+// repair is what an operator's choice leaves in the record.
+func (w *world) repair(keep, rotation string) {
+	w.move("n1", func(rec *fleet.NodeRecord) {
+		rec.Identity.Keep, rec.Identity.Rotation, rec.Identity.NextSecret = keep, rotation, fleet.Sum{}
+	})
+}
+
+func TestRepair_EndsWithTheNewSecret(t *testing.T) {
+	for _, name := range []string{"the holder", "the other"} {
+		for _, restart := range []bool{false, true} {
+			w, a, b, spec := copied(t, "m2")
+			w.dial(b)
+			w.readAll(a)
+			w.dial(a)
+			list := w.d.nodes["n1"].rec.Identity.Claimants
+			chosen, other, keep := a, b, list[0].ID
+			if name == "the other" {
+				chosen, other, keep = b, a, list[1].ID
+			}
+			w.repair(keep, "r-1")
+			w.readAll(a)
+			if name == "the other" && (a.open || a.rotation != "") {
+				t.Fatal("who was not chosen keeps the session, or learned of the rotation")
+			}
+			if restart {
+				w.restartServer()
+			}
+			w.dial(other)
+			w.wantRefused(other)
+			w.disconnect(chosen)
+			w.dial(chosen)
+			if !chosen.ready || chosen.rotation != "r-1" || other.rotation != "" {
+				t.Fatalf("%s: chosen ready %v, asked for %q", name, chosen.ready, chosen.rotation)
+			}
+			w.wantHeld("n1", "quarantine/auto")
+			w.move("n1", func(rec *fleet.NodeRecord) { rec.Identity.NextSecret = newSecret })
+			w.disconnect(chosen)
+			chosen.secret = newSecret
+			w.join(chosen)
+			w.wantAudit(AuditSecretRotated)
+			w.commit()
+			w.wantHeld("n1", "")
+			if w.store.secrets["n1"] != newSecret || w.lasting(fleet.AlarmDuplicate).ID != 0 {
+				t.Fatalf("%s: secrets %v, alarm %+v", name, w.store.secrets, w.lasting(fleet.AlarmDuplicate))
+			}
+			if id := w.store.nodes["n1"].rec.Identity; id.Keep != "" || id.Rotation != "" || len(id.Claimants) != 0 {
+				t.Fatalf("%s: the database keeps %+v", name, id)
+			}
+			w.dial(chosen)
+			w.heartbeat(chosen)
+			w.commit()
+			w.settleOn(spec)
+		}
+	}
+}
+
+// settleOn lets the job end, wherever it is by now: none is lost.
+func (w *world) settleOn(spec *fleet.JobSpec) {
+	for range 30 {
+		for _, a := range w.agents {
+			if a.open {
+				w.readAll(a)
+				w.work(a)
+				w.heartbeat(a)
+			}
+		}
+		w.commit()
+		if w.store.jobs[spec.ID].row.State == fleet.JobSucceeded {
+			return
+		}
+		w.pass(10_000)
+	}
+	w.fail("the job is lost: %+v", w.store.jobs[spec.ID].row)
+}
+
+// A rotation of a node that nobody copied: with each welcome it is asked for again.
+func TestAttack_A43_ARotationIsAskedForUntilItIsDone(t *testing.T) {
+	w := script(t, record("n1", "pool-1", 1, 2))
+	a := w.agents[0]
+	a.secret = oldSecret
+	spec := w.spec("a1", 1)
+	w.run(spec, a)
+	w.repair("", "r-1")
+	w.readAll(a)
+	for range 3 {
+		if a.rotation != "r-1" {
+			t.Fatalf("asked for %q", a.rotation)
+		}
+		a.rotation = ""
+		w.disconnect(a)
+		w.join(a)
+	}
+	w.move("n1", func(rec *fleet.NodeRecord) { rec.Identity.NextSecret = newSecret })
+	w.disconnect(a)
+	w.join(a) // still with the old one: it crashed in between
+	if a.rotation != "r-1" || len(w.store.secrets) != 0 {
+		t.Fatal("the rotation ended without a session of the new secret")
+	}
+	stale := w.store.nodes["n1"].rec
+	a.secret, a.rotation = newSecret, ""
+	w.disconnect(a)
+	w.join(a)
+	w.commit()
+	if a.rotation != "" || w.store.secrets["n1"] != newSecret {
+		t.Fatalf("asked for %q, secrets %v", a.rotation, w.store.secrets)
+	}
+	stale.Version++ // a record that was read before the end of the rotation
+	w.d.PutNode(w.now, stale, w.pending)
+	w.after()
+	w.readAll(a)
+	if a.rotation != "" {
+		t.Fatal("a rotation that is over was asked for again")
+	}
+	w.wantRow(spec.ID, fleet.JobOffered, "", 1, 0, "n1")
+	w.work(a)
+	w.commit()
+	w.wantRow(spec.ID, fleet.JobSucceeded, "", 1, 1, "n1")
+}
+
+// Whoever learned of a rotation before the node was held can do nothing with it.
+func TestQuarantine_EndsTheRotationThatWasUnderWay(t *testing.T) {
+	w, a, b, _ := copied(t, "m2")
+	w.repair("", "r-1")
+	w.move("n1", func(rec *fleet.NodeRecord) { rec.Identity.NextSecret = newSecret })
+	w.dial(b)
+	w.commit()
+	if id := w.store.nodes["n1"].rec.Identity; id.Rotation != "" || id.NextSecret != (fleet.Sum{}) {
+		t.Fatalf("the database keeps %+v", id)
+	}
+	w.readAll(a)
+	a.rotation = ""
+	w.dial(a)
+	if a.rotation != "" {
+		t.Fatal("a node in quarantine is asked for a rotation")
+	}
+}
+
+func TestQuarantine_OverARestartAndOnASuperadminsWord(t *testing.T) {
+	w, a, b, _ := copied(t, "m2")
+	w.dial(b)
+	w.readAll(a)
+	w.restartServer()
+	w.wantHeld("n1", "quarantine/auto")
+	w.dial(b)
+	w.wantRefused(b)
+	w.dial(a)
+	if alarm := w.lasting(fleet.AlarmDuplicate); !a.ready || alarm.Node != "n1" {
+		t.Fatalf("after a restart: ready %v, alarm %+v", a.ready, alarm)
+	}
+	if !w.d.LiftHold(w.now, "n1", fleet.HoldQuarantine, fleet.OwnerAuto, Actor{}, "a test", w.pending) {
+		t.Fatal("there is no hold")
+	}
+	w.after()
+	w.commit()
+	w.wantHeld("n1", "")
+	if id := w.store.nodes["n1"].rec.Identity; len(id.Claimants) != 0 || w.lasting(fleet.AlarmDuplicate).ID != 0 {
+		t.Fatalf("it keeps %+v", id)
+	}
+	w.dial(b)
+	w.wantRefused(b)
+	w.wantHeld("n1", "quarantine/auto")
+}
+
+func TestQuarantine_GoesWithTheNode(t *testing.T) {
+	w, a, b, _ := copied(t, "m2")
+	w.dial(b)
+	w.readAll(a)
+	w.d.LeaveNode(w.now, "n1", "sold", w.pending)
+	w.after()
+	w.commit()
+	if rec := w.store.nodes["n1"].rec; len(rec.Holds) != 0 || w.lasting(fleet.AlarmDuplicate).ID != 0 {
+		t.Fatalf("it left with %+v", rec.Holds)
+	}
+}
+
+// A database that was restored from a backup knows neither the newest values nor
+// the newest epochs: nobody is held for that.
+func TestRestoredBackup_IsAcceptedWithOneAlarm(t *testing.T) {
+	nodes := []fleet.NodeRecord{record("n1", "pool-1", 1, 1), record("n2", "pool-1", 1, 1)}
+	w := script(t, nodes...)
+	for _, a := range w.agents {
+		w.heartbeat(a)
+		w.commit()
+	}
+	backup := map[string]fleet.NodeRecord{}
+	for id, n := range w.store.nodes {
+		backup[id] = n.rec
+	}
+	for range 5 {
+		for _, a := range w.agents {
+			w.disconnect(a)
+			w.dial(a)
+		}
+	}
+	for id, rec := range backup {
+		w.store.nodes[id].rec = rec
+	}
+	epoch := w.agents[0].epoch
+	for _, a := range w.agents {
+		a.open, a.ready, a.mail = false, false, nil
+	}
+	w.d, w.store.epoch = New(testConfig), w.store.epoch+1
+	w.d.Load(w.now, w.store.snapshot())
+	w.after()
+	for _, a := range w.agents {
+		w.dial(a)
+		w.disconnect(a)
+		w.dial(a)
+		if !a.ready {
+			t.Fatalf("%s is refused: %q", a.id, a.refused)
+		}
+	}
+	if got := w.agents[0].epoch; got != epoch+2 {
+		t.Fatalf("epoch %d after %d and two sessions", got, epoch)
+	}
+	w.pass(2_000)
+	w.commit()
+	if alarm := w.lasting(fleet.AlarmRestoredBackup); alarm.Count != 2 || alarm.Node != "" {
+		t.Fatalf("the alarm reads %+v", alarm)
+	}
+	w.restartServer()
+	if w.lasting(fleet.AlarmRestoredBackup).ID == 0 {
+		t.Fatal("the alarm does not outlive a restart")
+	}
+	w.pass(restoredQuiet + 1000)
+	if w.lasting(fleet.AlarmRestoredBackup).ID != 0 {
+		t.Fatal("the alarm never ends")
+	}
+}
+
+// An agent that knows nothing of the chain is never held for that.
+func TestIdentify_WithoutAChain(t *testing.T) {
+	w := script(t, record("n1", "pool-1", 1, 1))
+	a := w.agents[0]
+	for range 10 {
+		a.chain = fleet.Sum{}
+		w.disconnect(a)
+		w.dial(a)
+		if !a.ready {
+			t.Fatalf("refused: %q", a.refused)
+		}
+	}
+}

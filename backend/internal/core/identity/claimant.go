@@ -1,0 +1,72 @@
+package identity
+
+import (
+	"slices"
+
+	"rockpool/backend/internal/core/fleet"
+)
+
+// find gives the claimant that presents itself, or -1. That is the same process with
+// what it showed; else one that began anew, the holder by its chain, another by what
+// it showed before; else the same process with another value.
+func find(id *fleet.Identity, p *Presented) int {
+	for _, is := range []func(c *fleet.Claimant) bool{
+		func(c *fleet.Claimant) bool { return c.BootID == p.BootID && (c.Holder || c.Chain == p.Chain) },
+		func(c *fleet.Claimant) bool { return c.Holder && right(id, p.Chain) },
+		func(c *fleet.Claimant) bool { return !c.Holder && c.Chain == p.Chain },
+		func(c *fleet.Claimant) bool { return c.BootID == p.BootID },
+	} {
+		for at := range id.Claimants {
+			if c := &id.Claimants[at]; c.MachineID == p.MachineID && is(c) {
+				return at
+			}
+		}
+	}
+	return -1
+}
+
+// claimant is p as it is now.
+func (p *Presented) claimant(id string, now fleet.Time, holder bool) fleet.Claimant {
+	return fleet.Claimant{
+		ID: id, Chain: p.Chain, MachineID: p.MachineID, BootID: p.BootID, Address: p.Address, AgentVersion: p.AgentVersion,
+		Seen: now, Holder: holder,
+	}
+}
+
+// claimed is the list with p in it as it is now. Where it is full the first ones
+// stay, who came before anybody could fill it: the last makes room.
+func claimed(id *fleet.Identity, p *Presented, now fleet.Time, holder bool) []fleet.Claimant {
+	list := slices.Clone(id.Claimants)
+	at := find(id, p)
+	switch {
+	case at >= 0:
+		list[at] = p.claimant(list[at].ID, now, list[at].Holder)
+	case len(list) < MaxClaimants:
+		at, list = len(list), append(list, p.claimant(unused(list, p.ID), now, false))
+	default:
+		at = replaceable(list, id.Keep)
+		list[at] = p.claimant(unused(list, p.ID), now, false)
+	}
+	for i := range list {
+		list[i].Holder = list[i].Holder && !holder || holder && i == at
+	}
+	return list
+}
+
+// replaceable is the newest claimant that is neither the holder nor a person's choice.
+func replaceable(list []fleet.Claimant, keep string) int {
+	for at := len(list) - 1; at > 0; at-- {
+		if !list[at].Holder && list[at].ID != keep {
+			return at
+		}
+	}
+	return 0
+}
+
+// unused makes the id one that nobody in the list has.
+func unused(list []fleet.Claimant, id string) string {
+	for slices.ContainsFunc(list, func(c fleet.Claimant) bool { return c.ID == id }) {
+		id += "+"
+	}
+	return id
+}
