@@ -270,7 +270,7 @@ func TestQuarantine_GoesWithTheNode(t *testing.T) {
 	w, a, b, _ := copied(t, "m2")
 	w.dial(b)
 	w.readAll(a)
-	w.d.LeaveNode(w.now, "n1", "sold", w.pending)
+	w.d.LeaveNode(w.now, w.gone("n1"), "sold", w.pending)
 	w.after()
 	w.commit()
 	if rec := w.store.nodes["n1"].rec; len(rec.Holds) != 0 || w.lasting(fleet.AlarmDuplicate).ID != 0 {

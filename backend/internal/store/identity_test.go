@@ -147,7 +147,8 @@ func TestIdentity_GoesWithTheNodeThatLeft(t *testing.T) {
 	node, err := register(h.db, license.ID, "back-1", storetest.Sum())
 	h.must(err)
 	h.commit(&core.Effects{Identities: []core.IdentityWrite{{Node: node.ID, Identity: claimed()}}})
-	h.must(h.db.LeaveNode(ctx, storetest.Actor, node.ID, ""))
+	_, err = h.db.LeaveNode(ctx, storetest.Actor, node.ID, "")
+	h.must(err)
 	_, err = register(h.db, license.ID, "back-1", storetest.Sum())
 	h.must(err)
 	if id := identityOf(t, h.db, node.ID); !reflect.DeepEqual(id, fleet.Identity{}) {
