@@ -174,8 +174,6 @@ type twin struct {
 	machine string
 	boot    int
 	name    string
-	open    bool // believes to have a session
-	stored  bool // the session's value
 }
 
 func (w *twin) boots() string { return fmt.Sprint(w.name, w.boot) }
