@@ -98,10 +98,12 @@ func (d *Dispatch) closeLater(n *node, code fleet.Code, detail string) {
 	}
 }
 
-// grace gives a node full time to speak.
+// grace gives a node full time to speak. One that was lost and has said hello may
+// break off before that is committed: the work that it has again needs a time in
+// which it is lost again.
 func (d *Dispatch) grace(now fleet.Time, n *node) {
 	switch {
-	case n.open:
+	case n.open && n.lease.State != fleet.LeaseLost:
 		n.lease.On(lease.Excused, now, d.leases())
 	case len(n.jobs)+len(n.placements) > 0 || n.rec.Epoch > 0:
 		n.lease.On(lease.Granted, now, d.leases())

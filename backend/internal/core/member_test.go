@@ -96,3 +96,31 @@ func TestNode_RegisteredAgainStaysThoughTheFleetIsLoadedAnew(t *testing.T) {
 		w.wantRow(spec.ID, fleet.JobOffered, "", 1, 0, "n1")
 	}
 }
+
+// A lost node says hello, and breaks off before that is committed. Its work's end was
+// not stored either, so it has it again: it is lost once more, and its work goes on.
+func TestNode_LostIsLostAgainWithTheWorkThatALoadGivesBack(t *testing.T) {
+	w := script(t, record("n1", "pool-1", 1, 1), origin("o1", "pool-1", 1, 1))
+	job, stream := w.spec("a1", 1), w.stream("live/1")
+	w.run(job, w.agents[0])
+	w.granted(stream)
+	for _, a := range w.agents {
+		w.disconnect(a)
+	}
+	w.pass(100_000)
+	w.start()
+	for _, a := range w.agents {
+		w.connect(a)
+	}
+	w.finish(1)
+	w.wantRow(job.ID, fleet.JobOffered, "", 1, 0, "n1")
+	w.wantPlacement(stream.ID, fleet.PlacementActive)
+	for _, a := range w.agents {
+		w.disconnect(a)
+	}
+	w.commit()
+	w.pass(100_000)
+	w.commit()
+	w.wantRow(job.ID, fleet.JobQueued, fleet.CauseNodeLost, 1, 1, "n1")
+	w.wantPlacement(stream.ID, fleet.PlacementLost)
+}

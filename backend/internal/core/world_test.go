@@ -276,6 +276,9 @@ func (w *world) check() {
 		if sum > n.rec.Capacity.Slots && !w.calm {
 			w.fail("%s: %d of %d slots are reserved", n.rec.ID, sum, n.rec.Capacity.Slots)
 		}
+		if gone := n.lease.State == fleet.LeaseLost || n.lease.State == fleet.LeaseLeft; gone && len(n.jobs) > 0 && w.d.resume == nil {
+			w.fail("%s is %v and has %d jobs", n.rec.ID, n.lease.State, len(n.jobs))
+		}
 		w.checkHolds(n)
 		if n.quarantined() && !w.copies {
 			w.fail("%s is held although nobody copied it: %+v", n.rec.ID, n.rec.Identity)
