@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
 	"rockpool/backend/internal/client"
 	"rockpool/backend/internal/rest"
@@ -54,7 +53,7 @@ func (c *alarmAck) Run(ctx context.Context, d *desk, server *client.Client) erro
 
 type alarmSilence struct {
 	ID     string        `arg:"" help:"Alarm."`
-	For    time.Duration `required:"" placeholder:"2h" help:"For how long, up to 720h; 0s ends a silence."`
+	For    rest.Duration `required:"" placeholder:"2h" help:"For how long, such as 2h or 3d, up to 30d; 0s ends a silence."`
 	Reason string        `placeholder:"TEXT" help:"Why, for the audit entry."`
 }
 
@@ -68,7 +67,7 @@ func (c *alarmSilence) Validate() error {
 
 // Run silences the alarm.
 func (c *alarmSilence) Run(ctx context.Context, d *desk, server *client.Client) error {
-	return showAlarm(d)(server.SilenceAlarm(ctx, c.ID, rest.SilenceRequest{For: (*rest.Duration)(&c.For), Reason: c.Reason}))
+	return showAlarm(d)(server.SilenceAlarm(ctx, c.ID, rest.SilenceRequest{For: &c.For, Reason: c.Reason}))
 }
 
 // showAlarm prints an alarm that was answered.

@@ -2,8 +2,6 @@ package api
 
 import (
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"rockpool/backend/internal/record"
@@ -14,7 +12,6 @@ import (
 const (
 	usageSpan = 30 * 24 * time.Hour // when ?since is absent
 	maxUsage  = 366 * 24 * time.Hour
-	maxDays   = 36_500 // that a span may have
 )
 
 // listUsage adds up what work took: by day, app and pool.
@@ -75,14 +72,9 @@ func (a *API) moment(c *call, name string) (*time.Time, error) {
 			return &at, nil
 		}
 	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil && n <= maxDays {
-			at := a.now().AddDate(0, 0, -int(n))
-			return &at, nil
-		}
-	}
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
-		at := a.now().Add(-ago)
+	var ago rest.Duration
+	if err := ago.UnmarshalText([]byte(text)); err == nil && ago >= 0 {
+		at := a.now().Add(-time.Duration(ago))
 		return &at, nil
 	}
 	return nil, badRequest(`%s is a day such as "2026-11-29", a time such as "2026-11-29T15:04:05Z", or how long ago: "12h", "30d"`, name)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -45,7 +46,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Duration is a span as the API writes it: "90s", "10m", "1h30m".
+// Duration is a span as the API writes it: "90s", "10m", "1h30m". It reads days too.
 type Duration time.Duration
 
 // String is the shortest spelling: 10m, not 10m0s.
@@ -69,11 +70,28 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return fmt.Errorf(`a duration is a string with its unit, such as "90s"`)
 	}
-	parsed, err := time.ParseDuration(s)
-	if err != nil {
-		return fmt.Errorf(`duration %.40q needs a number and a unit, such as "90s" or "10m"`, s)
+	return d.UnmarshalText([]byte(s))
+}
+
+// maxDays bounds a duration in days: a hundred years.
+const maxDays = 36_525
+
+// UnmarshalText reads numbers with their units, days first: "90s", "1h30m", "3d",
+// "1d12h".
+func (d *Duration) UnmarshalText(text []byte) error {
+	days, rest, found := strings.Cut(string(text), "d")
+	if !found {
+		days, rest = "0", days
+	} else if rest == "" {
+		rest = "0s"
 	}
-	*d = Duration(parsed)
+	n, err := strconv.ParseUint(days, 10, 64)
+	parsed, errRest := time.ParseDuration(rest)
+	sum := time.Duration(min(n, maxDays))*24*time.Hour + parsed
+	if err != nil || errRest != nil || n > maxDays || found && min(parsed, sum) < 0 {
+		return fmt.Errorf(`duration %.40q needs a number and a unit, such as "90s", "10m" or "3d"`, text)
+	}
+	*d = Duration(sum)
 	return nil
 }
 

@@ -37,7 +37,12 @@ func TestDuration_HasItsShortestSpelling(t *testing.T) {
 		}
 	}
 	var d Duration
-	for _, bad := range []string{`10`, `"10"`, `"soon"`, `{}`} {
+	for text, want := range map[string]time.Duration{`"3d"`: 72 * time.Hour, `"1d12h"`: 36 * time.Hour, `"0d"`: 0, `"-5s"`: -5 * time.Second} {
+		if err := json.Unmarshal([]byte(text), &d); err != nil || time.Duration(d) != want {
+			t.Errorf("%s reads %v, %v", text, d, err)
+		}
+	}
+	for _, bad := range []string{`10`, `"10"`, `"soon"`, `{}`, `"d"`, `"-1d"`, `"1d-5s"`, `"1.5d"`, `"99999d"`, `"1h3d"`} {
 		if json.Unmarshal([]byte(bad), &d) == nil {
 			t.Errorf("%s was taken", bad)
 		}
