@@ -121,7 +121,7 @@ func TestCase_N39_ServerMayComeLater(t *testing.T) {
 func TestCase_N2_MuteServerIsLeft(t *testing.T) {
 	c := newControl(t, nil)
 	cfg := testConfig(t, c.server.URL)
-	cfg.RPCTimeout = settings.Duration(200 * time.Millisecond)
+	cfg.RPCTimeout = settings.Duration(time.Second)
 	begin(t, cfg)
 	mute := c.next() // it has sent hello and hears nothing
 	select {
@@ -143,7 +143,7 @@ func TestCase_N1_UnacknowledgedHeartbeatsEndTheSession(t *testing.T) {
 func TestCase_N16_MuteBetweenAcceptAndStartFreesTheSlot(t *testing.T) {
 	c := newControl(t, nil)
 	cfg := testConfig(t, c.server.URL)
-	cfg.Slots, cfg.startTimeout = 1, 300*time.Millisecond
+	cfg.Slots, cfg.startTimeout = 1, 2*time.Second
 	begin(t, cfg)
 	s := c.welcome()
 	s.send(offerOf(1, "tool", toolPayload("until", t.TempDir())))
@@ -199,7 +199,7 @@ func TestCase_E1_CancelsReachAToolThatIgnoresTerm(t *testing.T) {
 	s.run(offerOf(1, "tool", toolPayload("stubborn", dir)))
 	pid := started(t, dir)
 	for range 100 {
-		s.send(wire.Cancel{Job: jobID(1), Attempt: 1, GraceMs: 200})
+		s.send(wire.Cancel{Job: jobID(1), Attempt: 1, GraceMs: 1000})
 	}
 	s.beat("the attempt stopping", func(b wire.Heartbeat) bool { return len(b.Running) == 1 && b.Running[0].Phase == wire.PhaseStopping })
 	r := expect[wire.Result](s)

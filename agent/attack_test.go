@@ -34,7 +34,7 @@ func TestAttack_A19_TheAgentRefusesBombs(t *testing.T) {
 				if code != wire.CloseBadMessage {
 					t.Errorf("the agent closed with %s, want bad message", code)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(patience):
 				t.Fatal("the agent did not close the connection")
 			}
 			n.stop()
@@ -49,7 +49,7 @@ func throw(w http.ResponseWriter, r *http.Request, bomb []byte) wire.CloseCode {
 		return 0
 	}
 	defer conn.CloseNow()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if _, _, err := conn.Read(ctx); err != nil {
 		return 0

@@ -113,7 +113,7 @@ func (c *control) artifact(w http.ResponseWriter, r *http.Request) {
 }
 
 func acknowledge(wire.Heartbeat) *wire.HeartbeatAck {
-	return &wire.HeartbeatAck{OK: true, LeaseMs: 1000}
+	return &wire.HeartbeatAck{OK: true, LeaseMs: 4000}
 }
 
 func (s *session) read() {
@@ -194,7 +194,7 @@ func (s *session) send(bodies ...wire.Body) {
 	}
 }
 
-const patience = 15 * time.Second
+const patience = 30 * time.Second
 
 // expect waits for the next message but heartbeats, which must be of the type.
 func expect[T wire.Body](s *session) T {
@@ -257,7 +257,7 @@ func (c *control) greet(s *session, void ...wire.AttemptRef) {
 	c.mu.Unlock()
 	s.send(wire.Welcome{
 		Proto: 1, NodeID: "edge-1", Epoch: epoch, Chain: chainOf(epoch), Limits: wire.DefaultLimits(), Pool: "pool-1", Void: void,
-		Times: wire.Times{Heartbeat: 100, Suspect: 1000, Lost: 3000, RedialWindow: 10},
+		Times: wire.Times{Heartbeat: 100, Suspect: 4000, Lost: 12_000, RedialWindow: 10},
 	})
 }
 
@@ -321,7 +321,7 @@ func testConfig(t *testing.T, server string) Config {
 	cfg.ServerURL, cfg.license, cfg.environ = server, licenseCode, os.Environ()
 	cfg.StateDir = filepath.Join(t.TempDir(), "state")
 	cfg.Slots, cfg.Builtins, cfg.NodeID = 2, []string{"checksum"}, "edge-1"
-	cfg.RPCTimeout, cfg.StopGrace = settings.Duration(2*time.Second), settings.Duration(200*time.Millisecond)
+	cfg.RPCTimeout, cfg.StopGrace = settings.Duration(10*time.Second), settings.Duration(200*time.Millisecond)
 	cfg.Runners = []runner.Spec{{Name: "tool", Argv: []string{os.Args[0], "helper", "{{param.mode}}", "{{param.dir}}"}, Params: map[string]runner.Param{
 		"mode": {Type: "enum", Values: []string{"stubborn", "until", "chatter"}}, "dir": {Type: "string", MaxLength: 1000},
 	}}}

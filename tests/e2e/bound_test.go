@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ import (
 // and counts what is put off, also after the server was killed.
 func TestWork_AFullQueueRefusesAndKeepsNothing(t *testing.T) {
 	t.Parallel()
-	s := rig.NewServer(t, append(settings, "ROCKPOOL_QUEUE_LIMIT=3")...)
+	s := rig.NewServer(t, append(slices.Clone(enduring), "ROCKPOOL_QUEUE_LIMIT=3")...)
 	u := newTenant(t, s)
 	n := u.node("1", rig.RawOptions{})
 	u.submit()

@@ -217,7 +217,7 @@ func TestFollow_ALogThatNobodyAskedForEndsTheNodesSession(t *testing.T) {
 // A server that goes cuts the log, and the next one shows it from its beginning.
 func TestFollow_ARestartOfTheServerCutsTheLog(t *testing.T) {
 	t.Parallel()
-	s := rig.NewServer(t, settings...)
+	s := rig.NewServer(t, enduring...)
 	for _, stop := range []struct {
 		name string
 		end  func()

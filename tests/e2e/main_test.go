@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -31,17 +32,25 @@ func TestMain(m *testing.M) {
 // patience is how long a condition may take on a busy machine.
 const patience = 30 * time.Second
 
+// atOnce is the most that what is pushed may take there: whatever is looked for
+// again from time to time comes later.
+const atOnce = 10 * time.Second
+
 // Times of the shared server: short, and long enough for a machine that is busy
-// with other tests.
+// with other tests: a scripted node answers offers one after the other.
 const (
 	lostAfter    = 10 * time.Second
-	offerTimeout = 2 * time.Second
+	offerTimeout = 6 * time.Second
 )
 
 var settings = []string{
 	"ROCKPOOL_LEASE_HEARTBEAT=1s", "ROCKPOOL_LEASE_SUSPECT=4s", "ROCKPOOL_LEASE_LOST=" + lostAfter.String(),
 	"ROCKPOOL_LEASE_REDIAL_WINDOW=500ms", "ROCKPOOL_LEASE_OFFER_TIMEOUT=" + offerTimeout.String(),
 }
+
+// enduring are the settings of a server that is restarted under nodes which come
+// back: however long a busy machine takes for both, none is lost.
+var enduring = append(slices.Clone(settings), "ROCKPOOL_LEASE_SUSPECT=20s", "ROCKPOOL_LEASE_LOST=2m")
 
 // server is the one that most tests share. The pool default is empty on it but
 // for tests that don't run in parallel.

@@ -24,7 +24,7 @@ success = { outputs = ["made"] }
 
 func TestOutputs_WaitForAServerThatIsAway(t *testing.T) {
 	t.Parallel()
-	s := rig.NewServer(t, settings...)
+	s := rig.NewServer(t, enduring...)
 	u, w := newTenant(t, s), newWorkshop(t)
 	rig.NewAgent(t, s, rig.AgentOptions{Name: u.name, License: u.license.LicenseCode, Slots: 1, More: makerOf(w, "whole")})
 	job := u.submit(runner("make"))

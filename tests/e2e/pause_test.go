@@ -32,14 +32,14 @@ func (u *tenant) awaitReason(id, reason string) {
 // No wake-up lives in the server's memory only.
 func TestCase_C3_PausesOutliveTheServer(t *testing.T) {
 	t.Parallel()
-	s := rig.NewServer(t, settings...)
+	s := rig.NewServer(t, enduring...)
 	u := newTenant(t, s)
 	first, second := u.node("1", rig.RawOptions{Slots: 4}), u.node("2", rig.RawOptions{Slots: 2})
-	failed := u.submitAs(`"retryBackoff": "8s"`)
+	failed := u.submitAs(`"retryBackoff": "15s"`)
 	offer := first.Take(t)
+	began := time.Now().Truncate(10 * time.Millisecond) // the server counts milliseconds
 	first.Report(t, wire.Result{Job: offer.Job, Attempt: offer.Attempt, Status: wire.ResultFailed, Reason: "start_failed"})
-	over := time.Now().Add(8 * time.Second)
-	due := time.Now().Add(9 * time.Second).Truncate(time.Millisecond)
+	due := time.Now().Add(17 * time.Second).Truncate(time.Millisecond)
 	later := u.submitAs(fmt.Sprintf(`"notBefore": %q`, due.UTC().Format(time.RFC3339Nano)))
 	u.awaitReason(failed.ID, "backoff")
 	u.awaitReason(later.ID, "not_before")
@@ -52,7 +52,7 @@ func TestCase_C3_PausesOutliveTheServer(t *testing.T) {
 		job     string
 		attempt int64
 		at      time.Time
-	}{{failed.ID, 2, over.Add(-time.Second)}, {later.ID, 1, due}} { // the pause began before the verdict came
+	}{{failed.ID, 2, began.Add(15 * time.Second)}, {later.ID, 1, due}} {
 		offer := second.Take(t)
 		if offer.Job != want.job || offer.Attempt != want.attempt {
 			t.Fatalf("offered %+v, want %s/%d", offer, want.job, want.attempt)

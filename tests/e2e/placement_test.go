@@ -237,7 +237,7 @@ func TestPlacements_AtItsQuotaAnAppIsToldWhen(t *testing.T) {
 // A placement and its key outlive the server.
 func TestPlacements_OutliveTheServer(t *testing.T) {
 	t.Parallel()
-	s := rig.NewServer(t, settings...)
+	s := rig.NewServer(t, enduring...)
 	u := newTenant(t, s)
 	n := u.origin(1)
 	before := u.place("origin", "stream-42")

@@ -2,9 +2,9 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"rockpool/backend/backendtest"
 	"rockpool/tests/rig"
@@ -16,7 +16,7 @@ func TestSecondServerOnOneDatabaseWaits(t *testing.T) {
 	u := newTenant(t, s)
 	n := u.node("1", rig.RawOptions{Answer: rig.Diligent})
 	epoch := query[int64](t, s, `SELECT epoch FROM shards`)
-	second := rig.LaunchServer(t, append(settings, "ROCKPOOL_DATABASE_URL="+serverRoleURL(s), "ROCKPOOL_DATABASE_ADMIN_URL="+s.DatabaseURL())...)
+	second := rig.LaunchServer(t, append(slices.Clone(settings), "ROCKPOOL_DATABASE_URL="+serverRoleURL(s), "ROCKPOOL_DATABASE_ADMIN_URL="+s.DatabaseURL())...)
 
 	holder := fmt.Sprintf("(pid %d)", s.PID())
 	var health backendtest.Health
@@ -69,7 +69,7 @@ func TestSecondServerOnOneDataFolderIsRefused(t *testing.T) {
 	s := server(t)
 	u := newTenant(t, s)
 	second := rig.LaunchServerOn(t, s.Dir)
-	second.Wait(t, 20*time.Second)
+	second.Wait(t, patience)
 	refusedInOneLine(t, second, s.Dir)
 	u.node("1", rig.RawOptions{Answer: rig.Diligent})
 	u.await(u.submit().ID, "succeeded")

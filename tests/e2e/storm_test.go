@@ -142,7 +142,7 @@ func (s *storm) check() {
 // TestEverythingAtOnce moves, drains, cordons and releases a few nodes that run
 // work, while pools come and go under them and the server is killed in the middle.
 func TestEverythingAtOnce(t *testing.T) {
-	server := rig.NewServer(t, settings...)
+	server := rig.NewServer(t, enduring...)
 	u := newTenant(t, server)
 	s := &storm{t: t, s: server, u: u, pools: []string{"storm-1", "storm-2"}}
 	brief := "[[runner]]\nname = \"brief\"\nargv = [\"/bin/sh\", \"-c\", \"sleep 0.1\"]\n"

@@ -54,7 +54,7 @@ func (u *up) exits(t *testing.T, data string, code int) {
 	t.Helper()
 	select {
 	case <-u.ended:
-	case <-time.After(5 * time.Minute):
+	case <-time.After(10 * time.Minute):
 		_ = u.command.Process.Signal(syscall.SIGTERM)
 		t.Fatalf("scripts/up did not end; it printed:\n%s", u.output())
 	}

@@ -84,7 +84,7 @@ func (p *Process) ExitCode() int { return p.command.ProcessState.ExitCode() }
 func (p *Process) Kill(t testing.TB) {
 	t.Helper()
 	p.Signal(syscall.SIGKILL)
-	p.Wait(t, 10*time.Second)
+	p.Wait(t, stopLimit)
 }
 
 // Stop is SIGTERM, and waits until the program has ended by itself.

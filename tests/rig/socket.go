@@ -1,8 +1,10 @@
 package rig
 
 import (
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +93,24 @@ func (s *Socket) Receive() ([]wire.Message, wire.CloseCode) {
 				s.t.Fatal(err)
 			}
 			return messages, 0
+		}
+	}
+}
+
+// ClosedOrCut reads until the connection is over and gives the code of the server's
+// close; 0: it was cut without one.
+func (s *Socket) ClosedOrCut() wire.CloseCode {
+	s.t.Helper()
+	for {
+		opcode, payload, err := s.raw.Read()
+		code, _ := wsconntest.CloseCode(opcode, payload)
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			s.t.Fatal("the server did not end the connection")
+		case err != nil:
+			return 0
+		case code != 0:
+			return code
 		}
 	}
 }

@@ -21,6 +21,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// ample is how long nothing may move where a test is not about that.
+const ample = 30 * time.Second
+
 func artifacts(t *testing.T, wait time.Duration, handler http.HandlerFunc) *Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -35,7 +38,7 @@ func artifacts(t *testing.T, wait time.Duration, handler http.HandlerFunc) *Clie
 }
 
 func TestOpen_ShowsTheSecretAndReads(t *testing.T) {
-	a := artifacts(t, time.Second, func(w http.ResponseWriter, r *http.Request) {
+	a := artifacts(t, ample, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/base/v1/artifacts/sha256:00" || r.Header.Get("Authorization") != "Bearer s3cret" {
 			t.Errorf("asked for %s with %q", r.URL.Path, r.Header.Get("Authorization"))
 		}
@@ -56,7 +59,7 @@ func TestOpen_SecretDoesNotFollowARedirect(t *testing.T) {
 		t.Errorf("followed with %q", r.Header.Get("Authorization"))
 	}))
 	defer elsewhere.Close()
-	a := artifacts(t, time.Second, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) })
+	a := artifacts(t, ample, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) })
 	_, err := a.Open(t.Context(), "sha256:00")
 	var status *StatusError
 	if !errors.As(err, &status) || !status.Final() {
@@ -75,7 +78,7 @@ func TestStatusError_TellsWhatAnotherTryCouldChange(t *testing.T) {
 func TestOpen_ABodyThatStandsStillIsLeft(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
-	a := artifacts(t, 100*time.Millisecond, func(w http.ResponseWriter, _ *http.Request) {
+	a := artifacts(t, time.Second, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("first"))
 		w.(http.Flusher).Flush()
 		<-release
@@ -103,7 +106,7 @@ var held = nodecore.Ref{Job: ids.JobID{15: 1}, Attempt: 3}
 
 func TestPut_UploadsTheWholeFileForItsAttempt(t *testing.T) {
 	for _, content := range []string{"", "content", strings.Repeat("x", 1<<20)} {
-		a := artifacts(t, time.Second, func(w http.ResponseWriter, r *http.Request) {
+		a := artifacts(t, ample, func(w http.ResponseWriter, r *http.Request) {
 			got, err := io.ReadAll(r.Body)
 			if err != nil || string(got) != content || r.ContentLength != int64(len(content)) {
 				t.Errorf("got %d bytes (announced %d) instead of %d: %v", len(got), r.ContentLength, len(content), err)
@@ -122,7 +125,7 @@ func TestPut_UploadsTheWholeFileForItsAttempt(t *testing.T) {
 }
 
 func TestPut_ARefusalComesBeforeTheBytesLeave(t *testing.T) {
-	a := artifacts(t, 5*time.Second, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not yours", http.StatusNotFound) })
+	a := artifacts(t, ample, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not yours", http.StatusNotFound) })
 	out, path := output(t, strings.Repeat("x", 8<<20))
 	var status *StatusError
 	if err := a.Put(t.Context(), held, out, path); !errors.As(err, &status) || status.Status != http.StatusNotFound || !status.Final() {
@@ -144,7 +147,7 @@ func TestPut_AServerThatStandsStillIsLeft(t *testing.T) {
 }
 
 func TestPut_AShorterFileIsNoUpload(t *testing.T) {
-	a := artifacts(t, time.Second, func(w http.ResponseWriter, r *http.Request) {
+	a := artifacts(t, ample, func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.ReadAll(r.Body); err == nil {
 			t.Error("the body came whole")
 		}

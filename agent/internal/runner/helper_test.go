@@ -190,7 +190,7 @@ func newRig(t *testing.T, spec Spec, source artifacts) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if !r.Close(10 * time.Second) {
+		if !r.Close(patience) {
 			t.Error("an attempt did not end")
 		}
 	})
@@ -214,13 +214,16 @@ func (r *rig) start(payload wire.Payload) nodecore.Ref {
 	return ref
 }
 
+// patience is how long a condition may take before a test gives up.
+const patience = 30 * time.Second
+
 func (r *rig) wait() Done {
 	r.t.Helper()
 	select {
 	case d := <-r.ended:
 		return d
-	case <-time.After(20 * time.Second):
-		r.t.Fatal("no attempt ended within 20 s")
+	case <-time.After(patience):
+		r.t.Fatalf("no attempt ended within %v", patience)
 		return Done{}
 	}
 }
@@ -234,7 +237,7 @@ func (r *rig) run(payload wire.Payload) wire.Result {
 // running waits until so many helpers have said that they are there.
 func running(t *testing.T, dir string, n int) []int {
 	t.Helper()
-	deadline := time.NewTimer(10 * time.Second)
+	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()

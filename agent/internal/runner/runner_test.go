@@ -138,7 +138,7 @@ func TestTimeout_EndsTheRun(t *testing.T) {
 
 func TestLog_FloodIsBoundedAndBothEndsAreKept(t *testing.T) {
 	spec := tool("flood")
-	spec.Timeout, spec.LogLimit = settings.Duration(500*time.Millisecond), 1<<20
+	spec.Timeout, spec.LogLimit = settings.Duration(2*time.Second), 1<<20
 	r := newRig(t, spec, nil)
 	ref, offer := r.offer(wire.Payload{})
 	r.Start(ref, offer)

@@ -23,12 +23,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// patience is how long a condition may take before a test gives up.
+const patience = 30 * time.Second
+
 func receive[T any](t *testing.T, what string, c <-chan T) T {
 	t.Helper()
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatalf("%s did not come", what)
 		panic("unreachable")
 	}

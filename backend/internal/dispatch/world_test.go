@@ -228,7 +228,7 @@ func (w *world) submit(job core.JobInsert) <-chan error {
 
 func (w *world) awaitSend(kind core.SendKind) core.Send {
 	w.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(patience)
 	for {
 		select {
 		case s := <-w.wire.sends:
@@ -249,11 +249,17 @@ func (w *world) batchesOf(db *database) [][]ids.JobID {
 
 // holdCommits makes each further commit wait for a word in db.hold.
 func (w *world) holdCommits() {
-	w.inLoop(func(*core.Dispatch) {}) // no commit is under way when this is answered
-	for len(w.db.began) > 0 {
-		<-w.db.began
-	}
-	w.db.hold = make(chan struct{})
+	w.Helper()
+	w.await("no commit under way", func(*core.Dispatch) bool {
+		if w.loop.inFlight != nil || w.loop.pending.effects.Durable() {
+			return false
+		}
+		for len(w.db.began) > 0 {
+			<-w.db.began
+		}
+		w.db.hold = make(chan struct{})
+		return true
+	})
 }
 
 // inLoop looks at the loop's own state, from within it.
@@ -269,7 +275,7 @@ func (w *world) inLoop(look func(d *core.Dispatch)) {
 // await asks within the loop until the answer is yes.
 func (w *world) await(what string, ask func(d *core.Dispatch) bool) {
 	w.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(patience)
 	for done := false; !done; {
 		w.inLoop(func(d *core.Dispatch) { done = ask(d) })
 		if !done && time.Now().After(deadline) {

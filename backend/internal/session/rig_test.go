@@ -30,7 +30,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a condition may take before a test gives up.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // ledger stands for the store: one license, and nodes by the sums of their secrets.
 type ledger struct {

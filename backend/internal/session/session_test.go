@@ -241,7 +241,7 @@ func TestCase_N17_ANewSessionTakesOverAndTheOldOnesEndTouchesNothing(t *testing.
 // awaitOpen waits until so many connections are open.
 func (r *rig) awaitOpen(want int64) {
 	r.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(patience)
 	for n := r.hub.Counts().Open; n != want; n = r.hub.Counts().Open {
 		if time.Now().After(deadline) {
 			r.t.Fatalf("%d connections are open, want %d", n, want)

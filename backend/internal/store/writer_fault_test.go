@@ -99,13 +99,13 @@ func (h *house) killWriter() {
 	})
 }
 
-// waitFor polls a condition of the database, for up to ten seconds.
+// waitFor polls a condition of the database, for up to thirty seconds.
 func (h *house) waitFor(what string, cond func(*pgx.Conn) bool) {
 	h.t.Helper()
 	conn, err := pgx.Connect(ctx, h.urls.Admin)
 	h.must(err)
 	defer conn.Close(ctx)
-	for end := time.Now().Add(10 * time.Second); !cond(conn); {
+	for end := time.Now().Add(30 * time.Second); !cond(conn); {
 		if time.Now().After(end) {
 			h.t.Fatalf("waited in vain for %s", what)
 		}
