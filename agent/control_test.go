@@ -73,9 +73,9 @@ func newControl(t *testing.T, listener net.Listener) *control {
 func (c *control) channel(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	c.headers = append(c.headers, r.Header.Clone())
-	refuse := c.refuse
+	refuse, known := c.refuse, c.secrets
 	c.mu.Unlock()
-	if refuse == 0 && !c.secrets.open(r.Header) {
+	if refuse == 0 && !known.open(r.Header) {
 		refuse = http.StatusUnauthorized
 	}
 	if refuse != 0 {

@@ -17,9 +17,25 @@ import (
 type secrets struct {
 	mu      sync.Mutex
 	current string
-	next    string            // known beside the current one until it opens a session
-	puts    map[string]bool   // every secret that was handed in
-	step    func(name string) // called where a crash may come
+	next    string          // known beside the current one until it opens a session
+	puts    map[string]bool // every secret that was handed in
+	step    func(name string)
+}
+
+// rotating lets the control plane change the secret of the node that it first sees;
+// step is called where a crash may come.
+func (c *control) rotating(step func(name string)) *secrets {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.secrets = &secrets{puts: map[string]bool{}, step: step}
+	return c.secrets
+}
+
+// is gives the current secret, and how many were handed in.
+func (s *secrets) is() (current string, puts int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current, len(s.puts)
 }
 
 // open judges the credential of an upgrade. A next secret takes the current one's
@@ -58,7 +74,9 @@ func (c *control) putSecret(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "bad body", http.StatusBadRequest)
 		return
 	}
+	c.mu.Lock()
 	s := c.secrets
+	c.mu.Unlock()
 	s.step("put arrives")
 	s.mu.Lock()
 	good := r.Header.Get("Authorization") == "Bearer "+s.current
@@ -132,28 +150,40 @@ func TestRotation_SurvivesACrashAtEachStep(t *testing.T) {
 			cfg := testConfig(t, c.server.URL)
 			config := configFile(t, cfg)
 			var crash sync.Once
+			var mu sync.Mutex // the agent may speak before spawn has returned
 			var kill func()
-			c.secrets = &secrets{puts: map[string]bool{}, step: func(name string) {
+			again := func() {
+				mu.Lock()
+				defer mu.Unlock()
+				kill = spawn(t, config)
+			}
+			known := c.rotating(func(name string) {
 				if name == step {
-					crash.Do(func() { kill(); c.crashed <- struct{}{} })
+					crash.Do(func() {
+						mu.Lock()
+						defer mu.Unlock()
+						kill()
+						c.crashed <- struct{}{}
+					})
 				}
-			}}
-			kill = spawn(t, config)
+			})
+			again()
 			s, dir := c.welcome(), t.TempDir()
-			c.first = c.secrets.current
+			c.first, _ = known.is()
 			s.run(offerOf(1, "tool", toolPayload("until", dir)))
 			release(t, dir)
 			expect[wire.Result](s) // no verdict: it stays in the spool
 			s.conn.CloseNow()
-			c.follow(t, step == "none", func() { kill = spawn(t, config) })
+			c.follow(t, step == "none", again)
 
 			await(t, "one secret on the disk", func() bool { return !exists(filepath.Join(cfg.StateDir, "secret.next")) })
 			kept, err := os.ReadFile(filepath.Join(cfg.StateDir, "secret"))
-			if err != nil || strings.TrimSpace(string(kept)) != c.secrets.current {
+			current, puts := known.is()
+			if err != nil || strings.TrimSpace(string(kept)) != current {
 				t.Errorf("the disk holds another secret than the control plane knows: %v", err)
 			}
-			if len(c.secrets.puts) != 1 {
-				t.Errorf("%d secrets were handed in for one rotation", len(c.secrets.puts))
+			if puts != 1 {
+				t.Errorf("%d secrets were handed in for one rotation", puts)
 			}
 			for i, h := range c.dials() {
 				if license := strings.HasPrefix(h.Get("Authorization"), "License "); license != (i == 0) {
@@ -207,13 +237,14 @@ func TestSecret_ChangedFileOpensANewSessionAndKeepsTheWork(t *testing.T) {
 
 func TestRotation_RefusedNewSecretLeavesTheOld(t *testing.T) {
 	c := newControl(t, nil)
-	c.secrets = &secrets{puts: map[string]bool{}, step: func(string) {}}
+	known := c.rotating(func(string) {})
 	n := begin(t, testConfig(t, c.server.URL))
 	s := c.welcome()
 	s.send(wire.Rotate{ID: "rot-2"}) // the control plane of this test wants rot-1 only
 	await(t, "the refusal", func() bool { return strings.Contains(n.snapshot(), "the old one stays") })
 	s.conn.CloseNow()
-	if again := c.welcome(); again.shown != "Bearer "+c.secrets.current {
+	current, _ := known.is()
+	if again := c.welcome(); again.shown != "Bearer "+current {
 		t.Error("another secret was shown than the one that the control plane knows")
 	}
 }

@@ -101,7 +101,7 @@ func (s *Server) finish(t testing.TB) {
 }
 
 // startLimit is how long the making of a database may take on a busy machine.
-const startLimit = 60 * time.Second
+const startLimit = 3 * time.Minute
 
 // Start runs the program and waits until it takes work.
 func (s *Server) Start(t testing.TB) {

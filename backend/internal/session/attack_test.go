@@ -172,7 +172,8 @@ func TestAttack_A21_MalformedFramesThroughTheSocket(t *testing.T) {
 }
 
 func TestCase_N45_AForgerDoesNotTouchTheLiveSession(t *testing.T) {
-	r := newRig(t, nil)
+	frozen := time.Now() // nobody may guess again because time has passed
+	r := newRig(t, func(c *Config) { c.Now = func() time.Time { return frozen } })
 	secret := r.node("ams-1")
 	live := r.join("ams-1", secret)
 	statuses := map[int]int{}

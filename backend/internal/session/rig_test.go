@@ -214,6 +214,10 @@ func newBareRig(t *testing.T, change func(*Config)) *rig {
 	if change != nil {
 		change(&cfg)
 	}
+	now := time.Now
+	if cfg.Now != nil {
+		now = cfg.Now
+	}
 	r := &rig{t: t, hub: NewHub(cfg)}
 	r.store = &ledger{license: enroll.NewLicenseCode(), nodes: map[enroll.Sum]fleet.NodeRecord{}}
 	r.loop = &loop{hub: r.hub, change: make(chan struct{})}
@@ -221,7 +225,7 @@ func newBareRig(t *testing.T, change func(*Config)) *rig {
 	r.stage = viewtest.New()
 	r.view = view.New(view.Config{Source: r.stage, Store: r.stage})
 	r.show()
-	r.gateway = NewGateway(r.hub, r.loop, enroll.NewDesk(r.store, r.loop, cfg.Logger, time.Now), r.door, r.view)
+	r.gateway = NewGateway(r.hub, r.loop, enroll.NewDesk(r.store, r.loop, cfg.Logger, now), r.door, r.view)
 	return r
 }
 
