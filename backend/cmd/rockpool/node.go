@@ -20,6 +20,8 @@ type nodeCommand struct {
 	Cordon   nodeCordon   `cmd:"" help:"Keep new work from a node; what runs there goes on."`
 	Drain    nodeDrain    `cmd:"" help:"Keep new work from a node, and at the deadline take away what still runs there."`
 	Uncordon nodeUncordon `cmd:"" help:"Lift the operator's cordon and drain, or another hold."`
+	Rotate   nodeRotate   `cmd:"" help:"Have a node make another secret; the old one is good until the new one was used."`
+	Repair   nodeRepair   `cmd:"" help:"Choose which claimant of a node in quarantine is the node; the others are refused for good."`
 	Leave    nodeLeave    `cmd:"" help:"Take a node out of the fleet; it comes back only by registering."`
 	Revoke   nodeRevoke   `cmd:"" help:"Take a node's secret away: it has left."`
 }
@@ -181,6 +183,7 @@ func nodeFacts(n rest.Node) grid {
 	}
 	g.fact("created", n.CreatedAt)
 	g.fact("last seen", n.LastSeenAt)
+	identityFacts(&g, n)
 	g.fact("version", n.Version)
 	return g
 }

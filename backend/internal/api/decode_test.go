@@ -140,6 +140,7 @@ var deciding = map[string][]string{
 	"PUT /v1/admin/nodes/:id/pool":        {"pool"},
 	"POST /v1/admin/nodes":                {"id", "owner", "role"},
 	"POST /v1/admin/nodes/impact":         {"nodes", "pool"}, // to be tried
+	"PUT /v1/node/secret":                 {"id", "secret"},  // of the rotation that the node was told of; its own
 	"POST /v1/admin/node-pools":           {"id"},
 	"PUT /v1/admin/node-pools/:id":        {"state"},
 	"PUT /v1/admin/app-pool-bindings/:id": {"role", "pools"},

@@ -64,6 +64,9 @@ var rights = map[string]right{
 
 	"POST /v1/admin/nodes":                  {`{"id":"new-{owner}","owner":"{owner}","role":"edge"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 201/201"},
 	"POST /v1/admin/nodes/:id/drain":        {`{"deadline":"10m","reason":"new disk"}`, "401/401 403/403 403/403 403/403 200/404 403/403 200/200 200/200"},
+	"POST /v1/admin/nodes/:id/rotate":       {`{"reason":"yearly"}`, "401/401 403/403 403/403 403/403 200/404 403/403 200/200 200/200"},
+	"POST /v1/admin/nodes/:id/repair":       {`{"keep":"aaaa0001"}`, "401/401 403/403 403/403 403/403 409/404 403/403 409/409 409/409"},                                   // it is not in quarantine
+	"PUT /v1/node/secret":                   {`{"id":"r","secret":"` + strings.Repeat("A", 43) + `"}`, "401/401 409/409 403/403 403/403 403/403 403/403 403/403 403/403"}, // no rotation is under way
 	"POST /v1/admin/nodes/:id/leave":        {`{"reason":"sold"}`, "401/401 403/403 403/403 403/403 403/403 403/403 403/403 200/200"},
 	"GET /v1/admin/alarms":                  {"", "401/401 403/403 403/403 200/200 200/200 200/200 200/200 200/200"},
 	"GET /v1/admin/alarms/:id":              {"", "401/401 403/403 403/403 200/404 200/404 200/200 200/200 200/200"},

@@ -109,6 +109,11 @@ func (a *API) nodeDoc(row *record.Node, now *core.FleetView) rest.Node {
 		Endpoints: wirePairs(seen.Endpoints), Labels: wirePairs(seen.Labels), CreatedAt: rest.At(row.CreatedAt),
 		LastSeenAt: rest.AtPtr(row.LastSeen), Version: seen.Version,
 	}
+	identity := row.Identity
+	if live != nil {
+		identity = live.Record.Identity
+	}
+	doc.Claimants, doc.Keep, doc.Rotating = a.claimantDocs(identity.Claimants), identity.Keep, identity.Rotation != ""
 	if live != nil && live.LastSeen != 0 {
 		doc.LastSeenAt = rest.AtPtr(a.wall(live.LastSeen))
 	}

@@ -33,6 +33,9 @@ func TestInv_I13_EveryPostTakesAKey(t *testing.T) {
 			if r.Action == "resolve" {
 				w.jobs[jobIDOf(ann)].Cause = fleet.CauseHeld
 			}
+			if r.Action == "repair" {
+				w.nodes["node-7"].Identity.Claimants = []fleet.Claimant{{ID: "aaaa0001"}}
+			}
 			path, body := w.fill(&r, r.Path, ann), w.fill(&r, row.body, ann)
 			if r.Action == "promote" {
 				w.nodes["node-7"].Pool = "canary-1"

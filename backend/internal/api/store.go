@@ -75,6 +75,9 @@ type NodeChanges interface {
 	RevokeNode(ctx context.Context, actor record.Actor, node, reason string) (fleet.NodeRecord, error)
 	DrainNode(ctx context.Context, actor record.Actor, node string, deadline *time.Time, reason string, ifVersion *int64) (fleet.NodeRecord, error)
 	CordonNode(ctx context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error)
+	RotateNode(ctx context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error)
+	RepairNode(ctx context.Context, actor record.Actor, node, keep, reason string, ifVersion *int64) (fleet.NodeRecord, error)
+	SetNextSecret(ctx context.Context, node, rotation string, sum [32]byte) (fleet.NodeRecord, error)
 	UncordonNode(ctx context.Context, actor record.Actor, node, reason string, ifVersion *int64) (fleet.NodeRecord, error)
 }
 

@@ -363,6 +363,38 @@ func (w *world) CordonNode(_ context.Context, actor record.Actor, node, reason s
 	return n.NodeRecord, nil
 }
 
+func (w *world) RotateNode(ctx context.Context, actor record.Actor, node, _ string, ifVersion *int64) (fleet.NodeRecord, error) {
+	n, ok := w.nodes[node]
+	if !ok {
+		return fleet.NodeRecord{}, none("node")
+	}
+	w.actors = append(w.actors, actor)
+	n.Identity.Rotation = "r-" + node
+	return n.NodeRecord, nil
+}
+
+func (w *world) RepairNode(_ context.Context, actor record.Actor, node, keep, _ string, _ *int64) (fleet.NodeRecord, error) {
+	n, ok := w.nodes[node]
+	if !ok {
+		return fleet.NodeRecord{}, none("node")
+	}
+	if _, there := n.Identity.Claimant(keep); !there {
+		return fleet.NodeRecord{}, fleet.Errorf(fleet.CodeConflict, "it is not in quarantine")
+	}
+	w.actors = append(w.actors, actor)
+	n.Identity.Keep, n.Identity.Rotation = keep, "r-"+node
+	return n.NodeRecord, nil
+}
+
+func (w *world) SetNextSecret(_ context.Context, node, rotation string, sum [32]byte) (fleet.NodeRecord, error) {
+	n, ok := w.nodes[node]
+	if !ok || rotation == "" || n.Identity.Rotation != rotation {
+		return fleet.NodeRecord{}, fleet.Errorf(fleet.CodeConflict, "no such rotation")
+	}
+	n.Identity.NextSecret = sum
+	return n.NodeRecord, nil
+}
+
 func (w *world) UncordonNode(_ context.Context, actor record.Actor, node, _ string, _ *int64) (fleet.NodeRecord, error) {
 	w.actors = append(w.actors, actor)
 	n, ok := w.nodes[node]

@@ -98,27 +98,39 @@ func drains(n rest.Node) bool {
 
 // CordonNode keeps new work from a node. A version above 0 is as in MoveNode.
 func (c *Client) CordonNode(ctx context.Context, id, reason string, version int64) (rest.Node, error) {
-	return c.changeHolds(ctx, id, "cordon", rest.ReasonRequest{Reason: reason}, version)
+	return c.changeNode(ctx, id, "cordon", rest.ReasonRequest{Reason: reason}, version)
 }
 
 // UncordonNode lifts the operator's cordon and drain. A version above 0 is as in
 // MoveNode.
 func (c *Client) UncordonNode(ctx context.Context, id, reason string, version int64) (rest.Node, error) {
-	return c.changeHolds(ctx, id, "uncordon", rest.UncordonRequest{Reason: reason}, version)
+	return c.changeNode(ctx, id, "uncordon", rest.UncordonRequest{Reason: reason}, version)
 }
 
 // LiftHold lifts a hold of kind auto, deaf or quarantine; that is for superadmins.
 func (c *Client) LiftHold(ctx context.Context, id, kind, reason string, version int64) (rest.Node, error) {
-	return c.changeHolds(ctx, id, "uncordon", rest.UncordonRequest{Kind: kind, Reason: reason}, version)
+	return c.changeNode(ctx, id, "uncordon", rest.UncordonRequest{Kind: kind, Reason: reason}, version)
 }
 
-func (c *Client) changeHolds(ctx context.Context, id, verb string, body any, version int64) (rest.Node, error) {
+func (c *Client) changeNode(ctx context.Context, id, verb string, body any, version int64) (rest.Node, error) {
 	in := call{method: http.MethodPost, path: route("v1", "admin", "nodes", id, verb), body: body}
 	return changing[rest.Node](ctx, c, in, version, false)
 }
 
 func ifMatch(version int64) map[string]string {
 	return map[string]string{"If-Match": strconv.Quote(strconv.FormatInt(version, 10))}
+}
+
+// RotateNode has a node make another secret; the old one is good until a session was
+// opened with the new one. A version above 0 is as in MoveNode.
+func (c *Client) RotateNode(ctx context.Context, id, reason string, version int64) (rest.Node, error) {
+	return c.changeNode(ctx, id, "rotate", rest.ReasonRequest{Reason: reason}, version)
+}
+
+// RepairNode chooses the claimant that is the node. A version above 0 is as in
+// MoveNode.
+func (c *Client) RepairNode(ctx context.Context, id string, req rest.RepairRequest, version int64) (rest.Node, error) {
+	return c.changeNode(ctx, id, "repair", req, version)
 }
 
 // LeaveNode takes a node out of the fleet; it comes back only by registering.

@@ -44,6 +44,35 @@ type Node struct {
 	CreatedAt     Time     `json:"createdAt"`
 	LastSeenAt    *Time    `json:"lastSeenAt,omitempty"`
 	Version       int64    `json:"version"` // ETag, If-Match
+	// Claimants are the processes that came with the node's secret, while it is in
+	// quarantine; Keep is the one that was chosen to be the node.
+	Claimants []Claimant `json:"claimants,omitempty"`
+	Keep      string     `json:"keep,omitempty"`
+	Rotating  bool       `json:"rotating,omitempty"` // its secret is being changed
+}
+
+// Claimant is a process that says it is a node in quarantine.
+type Claimant struct {
+	ID           string `json:"id"`
+	Holder       bool   `json:"holder"` // its sessions are taken; another one's are refused
+	Address      string `json:"address,omitempty"`
+	MachineID    string `json:"machineId,omitempty"`
+	BootID       string `json:"bootId,omitempty"`
+	AgentVersion string `json:"agentVersion,omitempty"`
+	SeenAt       Time   `json:"seenAt"` // its last hello
+}
+
+// RepairRequest is the body of POST /v1/admin/nodes/{id}/repair.
+type RepairRequest struct {
+	Keep   string `json:"keep"` // the claimant that is the node
+	Reason string `json:"reason,omitempty"`
+}
+
+// NodeSecretRequest is the body of PUT /v1/node/secret: what a node made for a
+// rotation that it was told of.
+type NodeSecretRequest struct {
+	ID     string `json:"id"` // the rotation
+	Secret string `json:"secret"`
 }
 
 // MoveRequest is the body of PUT /v1/admin/nodes/{id}/pool.

@@ -199,6 +199,32 @@ export interface Node {
   createdAt: string;
   lastSeenAt?: string;
   version: number; // ETag, If-Match
+  claimants?: Claimant[];
+  keep?: string;
+  rotating?: boolean; // its secret is being changed
+}
+
+/** Claimant is a process that says it is a node in quarantine. */
+export interface Claimant {
+  id: string;
+  holder: boolean; // its sessions are taken; another one's are refused
+  address?: string;
+  machineId?: string;
+  bootId?: string;
+  agentVersion?: string;
+  seenAt: string; // its last hello
+}
+
+/** RepairRequest is the body of POST /v1/admin/nodes/{id}/repair. */
+export interface RepairRequest {
+  keep: string; // the claimant that is the node
+  reason?: string;
+}
+
+/** NodeSecretRequest is the body of PUT /v1/node/secret: what a node made for a rotation that it was told of. */
+export interface NodeSecretRequest {
+  id: string; // the rotation
+  secret: string;
 }
 
 /** MoveRequest is the body of PUT /v1/admin/nodes/{id}/pool. */
