@@ -4,7 +4,7 @@ import base, { desk, phone } from "./playwright.config";
 export default {
   ...base,
   testMatch: "*.shots.ts",
-  timeout: 300_000,
+  timeout: 1_200_000, // a busy machine is slow, not wrong
   projects: [
     { name: "desk", use: { ...desk, deviceScaleFactor: 1 } },
     { name: "phone", use: phone },

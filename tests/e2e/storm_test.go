@@ -44,7 +44,7 @@ func (s *storm) strike(ctx context.Context, random *rand.Rand) error {
 		state := []string{"active", "draining", "disabled"}[random.IntN(3)]
 		_, err = admin.ChangePool(ctx, pool, backendtest.PoolChange{State: &state}, 0, false)
 	case 9:
-		err = admin.DeletePool(ctx, pool, 0)
+		err = admin.DeletePool(ctx, pool, "", 0)
 	case 10:
 		binding := backendtest.BindingRequest{Binding: backendtest.Binding{Pools: []string{}}}
 		if random.IntN(2) == 0 {

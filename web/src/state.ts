@@ -40,6 +40,12 @@ export function holdText(hold: RowHold, elapsed = 0): string {
   return `${hold.kind}${left}${who}${hold.reason ? `: ${hold.reason}` : ""}`;
 }
 
+/** drain 10m, admin: without the reason, but where that is all there is to say. */
+export function holdShort(hold: RowHold, elapsed = 0): string {
+  if (hold.owner !== "operator" && hold.reason) return hold.reason;
+  return holdText({ ...hold, reason: "" }, elapsed);
+}
+
 /** The operator's own, cordon and drain, are what Uncordon lifts. */
 export const operatorHolds = (node: Pick<NodeRow, "holds">) => node.holds.filter((h) => h.owner === "operator");
 

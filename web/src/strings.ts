@@ -30,7 +30,7 @@ export const reasonIn = (reason: string) => reasonWords.find(([r]) => r === fami
 export const byReason = (a: string, b: string) => (order.get(family(a)) ?? 99) - (order.get(family(b)) ?? 99);
 
 const causes: Record<string, string> = {
-  pool_exhausted: "no node of its pools can take it now",
+  pool_exhausted: "no node can take it now",
   node_lost: "its node was lost",
   not_before: "it may not run yet",
   backoff: "it pauses after an attempt",

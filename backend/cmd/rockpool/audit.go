@@ -15,12 +15,23 @@ type auditCommand struct {
 	Isolation auditIsolation `cmd:"" help:"Read the kept history again: did work run on a node outside its pools without a record? Exits 1 and names what did."`
 }
 
-type auditList struct{ paging }
+type auditList struct {
+	paging
+	Action string `placeholder:"TEXT" help:"Only with this in their action."`
+	Object string `placeholder:"TEXT" help:"Only with this in their object, such as node:ams-edge-01."`
+	Actor  string `placeholder:"TEXT" help:"Only of this actor, such as u:1."`
+	Reason string `placeholder:"TEXT" help:"Only with this in their reason."`
+	Text   string `placeholder:"TEXT" help:"Only with this anywhere."`
+}
 
 // Run lists audit entries.
 func (c *auditList) Run(ctx context.Context, d *desk, server *client.Client) error {
 	head := columns("SEQ", "AT", "ACTOR", "ADDRESS", "ACTION", "OBJECT", "BEFORE", "AFTER", "REASON")
-	return showList(ctx, d, c.paging, server.Audit, head, func(g *grid, e rest.AuditEntry) {
+	filter := client.AuditFilter{Action: c.Action, Object: c.Object, Actor: c.Actor, Reason: c.Reason, Text: c.Text}
+	read := func(ctx context.Context, page client.Page) (rest.List[rest.AuditEntry], error) {
+		return server.Audit(ctx, filter, page)
+	}
+	return showList(ctx, d, c.paging, read, head, func(g *grid, e rest.AuditEntry) {
 		g.row(e.Seq, e.At, e.Actor, e.Address, e.Action, e.Object, string(e.Before), string(e.After), e.Reason)
 	})
 }

@@ -14,6 +14,7 @@ import (
 type nodeCommand struct {
 	List     nodeList     `cmd:"" help:"List nodes."`
 	Get      nodeGet      `cmd:"" help:"Show a node."`
+	History  nodeHistory  `cmd:"" help:"Show what a node was chosen for lately, what waits because of it, and what happened on it."`
 	Create   nodeCreate   `cmd:"" help:"Make a node's record; its secret is shown once."`
 	Move     nodeMove     `cmd:"" help:"Move a node to another pool; the very next decision uses it."`
 	Impact   nodeImpact   `cmd:"" help:"Say what a move, cordon or drain of several nodes together would do; nothing is done."`
@@ -54,6 +55,32 @@ func (c *nodeGet) Run(ctx context.Context, d *desk, server *client.Client) error
 		return err
 	}
 	return showNode(d, node)
+}
+
+type nodeHistory struct {
+	ID string `arg:"" help:"Node."`
+}
+
+// Run shows what the server remembers of the node.
+func (c *nodeHistory) Run(ctx context.Context, d *desk, server *client.Client) error {
+	history, err := server.NodeHistory(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	decisions, log := columns("AT", "OUTCOME", "JOB", "APP", "REASON"), columns("AT", "EVENT")
+	for _, dec := range history.Decisions {
+		decisions.row(dec.At, dec.Outcome, dec.Job, dec.App, dec.Reason)
+	}
+	for _, line := range history.Log {
+		log.row(line.At, line.Text)
+	}
+	if err := d.show(history, decisions); err != nil || d.json {
+		return err
+	}
+	if err := d.say(""); err != nil {
+		return err
+	}
+	return log.write(d.out)
 }
 
 type nodeCreate struct {

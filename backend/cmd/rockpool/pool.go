@@ -137,12 +137,13 @@ func (c *poolSet) amendThresholds(ctx context.Context, server *client.Client, re
 
 type poolDelete struct {
 	ID      string `arg:"" help:"Pool."`
+	Reason  string `placeholder:"TEXT" help:"Why, for the audit entry."`
 	Version int64  `placeholder:"N" help:"Only if the pool's version is still N (default: whatever it is)."`
 }
 
 // Run deletes the pool; it prints nothing.
 func (c *poolDelete) Run(ctx context.Context, server *client.Client) error {
-	return server.DeletePool(ctx, c.ID, c.Version)
+	return server.DeletePool(ctx, c.ID, c.Reason, c.Version)
 }
 
 type poolPromote struct {

@@ -14,7 +14,10 @@ func (a *API) listAudit(c *call) error {
 	if err != nil {
 		return err
 	}
-	rows, err := a.store.Audit(c.ctx(), page)
+	filter := record.AuditFilter{
+		Action: c.QueryParam("action"), Object: c.QueryParam("object"), Actor: c.QueryParam("actor"), Reason: c.QueryParam("reason"), Text: c.QueryParam("text"),
+	}
+	rows, err := a.store.Audit(c.ctx(), filter, page)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (a *API) impact(c *call, p core.Proposal) (*rest.Impact, error) {
 
 func (a *API) impactDoc(i *core.Impact) rest.Impact {
 	doc := rest.Impact{
-		At: rest.At(a.dispatch.WallAt(i.At)), Waiting: i.Waiting, Running: blockers(i.Running),
+		At: rest.At(a.dispatch.WallAt(i.At)), Waiting: i.Waiting, Placements: i.Placements, Running: blockers(i.Running),
 		Pools: make([]rest.PoolImpact, len(i.Pools)), Apps: make([]rest.AppImpact, len(i.Apps)),
 	}
 	for n := range i.Pools {

@@ -70,16 +70,27 @@ func rejectionWords(r *core.Rejection, past *core.NodePast) string {
 		name, free, asked := shortage(past.Free.Memory, ask.Memory)
 		return "memory:" + name + ": " + freeAndAsked(free, asked, " MiB")
 	case fleet.WrongBackend:
-		return "backend: " + past.Backend + ", " + r.Spec.Backend + " asked"
+		return "backend: " + past.Record.Backend + ", " + r.Spec.Backend + " asked"
 	case fleet.WrongRegion:
-		return "region: " + past.Region + ", " + r.Spec.Region + " asked"
+		return "region: " + past.Record.Region + ", " + r.Spec.Region + " asked"
 	case fleet.WrongRole:
-		return "role: " + past.Role + ", " + r.Spec.Role + " asked"
+		return "role: " + past.Record.Role + ", " + r.Spec.Role + " asked"
 	case fleet.NoRunner:
 		return "runner: " + r.Spec.Runner + " is not there"
 	default:
-		return first.String() + ": " + first.Words()
+		return blockWords(first, past.Record.Holds)
 	}
+}
+
+// blockWords tells the hold that is the reason, or the reason itself.
+func blockWords(r fleet.Reason, holds []fleet.Hold) string {
+	if h, held := holdFor(r, holds); held {
+		return holdWords(h)
+	}
+	if r.String() == r.Words() {
+		return r.Words()
+	}
+	return r.String() + ": " + r.Words()
 }
 
 func freeAndAsked(free, asked int64, unit string) string {

@@ -15,7 +15,7 @@ func TestNodeHistory_TellsWhatChoseAndRejectedTheNode(t *testing.T) {
 	w := newWorld(t)
 	mine := &fleet.JobSpec{ID: jobIDOf(ann), App: "cam-7", Owner: ann, Demands: fleet.Vector{Slots: 6}}
 	w.pasts = map[string]core.NodePast{"node-7": {
-		OpenedAt: 1000, Times: lease.Times{Suspect: 25_000, Lost: 90_000}, Free: fleet.Vector{Slots: 4}, Backend: "cpu",
+		OpenedAt: 1000, Times: lease.Times{Suspect: 25_000, Lost: 90_000}, Free: fleet.Vector{Slots: 4}, Record: fleet.NodeRecord{Backend: "cpu"},
 		Rejected: []core.Rejection{
 			{Spec: mine, Reasons: []fleet.Reason{fleet.NoSlots}},
 			{Spec: &fleet.JobSpec{ID: jobIDOf(8), App: "x", Owner: 8, Backend: "cuda"}, Reasons: []fleet.Reason{fleet.WrongBackend, fleet.NoSlots}},

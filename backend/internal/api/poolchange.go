@@ -175,7 +175,7 @@ func (a *API) deletePool(c *call) error {
 		return err
 	}
 	defer unlock()
-	if err := a.store.DeletePool(c.ctx(), c.actor(), id, "", version); err != nil {
+	if err := a.store.DeletePool(c.ctx(), c.actor(), id, c.QueryParam("reason"), version); err != nil {
 		return err
 	}
 	if err := a.dispatch.RemovePool(context.WithoutCancel(c.ctx()), id); err != nil {

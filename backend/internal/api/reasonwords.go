@@ -69,12 +69,19 @@ func (a *asks) has(r fleet.Reason, n *core.NodeView) string {
 		name, free, asked := shortage(n.Free.Memory, a.spec.Demands.Memory)
 		return name + ": " + freeAndAsked(free, asked, " MiB")
 	}
-	for _, h := range n.Record.Holds {
-		if heldFor[h.Kind] == r {
-			return holdWords(h)
-		}
+	if h, held := holdFor(r, n.Record.Holds); held {
+		return holdWords(h)
 	}
 	return ""
+}
+
+// holdFor finds the hold that is the reason.
+func holdFor(r fleet.Reason, holds []fleet.Hold) (fleet.Hold, bool) {
+	at := slices.IndexFunc(holds, func(h fleet.Hold) bool { return heldFor[h.Kind] == r })
+	if at < 0 {
+		return fleet.Hold{}, false
+	}
+	return holds[at], true
 }
 
 var heldFor = map[fleet.HoldKind]fleet.Reason{

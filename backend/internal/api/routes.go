@@ -157,8 +157,8 @@ var poolRoutes = []Route{
 		Summary: "Give a pool another name, state or thresholds; what is absent stays. If-Match is its ETag.",
 		Query:   dryRun, Answers: rest.PoolChanged{}, Status: ok, Fails: []int{404, 409, 412}},
 	{Method: del, Path: "/v1/admin/node-pools/:id", Object: "node-pool", Action: "delete", handling: plain((*API).deletePool),
-		Summary: "Delete a named pool that no node, binding or grant refers to. If-Match is its ETag.",
-		Status:  noBody, Fails: []int{404, 409, 412}},
+		Summary: "Delete a named pool that no node, binding or grant refers to; reason is kept in the audit entry. If-Match is its ETag.",
+		Query:   []string{"reason"}, Status: noBody, Fails: []int{404, 409, 412}},
 	{Method: post, Path: "/v1/admin/node-pools/:id/promote", Object: "node-pool", Action: "promote", handling: takes((*API).promotePool),
 		Summary: "Move all nodes of a canary pool to another pool when the checks hold; otherwise it is a conflict with the reasons, and nothing moves.",
 		Query:   dryRun, Answers: rest.Promoted{}, Status: ok, Fails: []int{404, 409, 422}},
@@ -272,7 +272,7 @@ var artifactRoutes = []Route{
 
 var systemRoutes = []Route{
 	{Method: get, Path: "/v1/admin/audit", Object: "audit", Action: "read", handling: plain((*API).listAudit),
-		Summary: "List audit entries, the newest first.", Query: pageQuery,
+		Summary: "List audit entries, the newest first; those that have the texts asked for.", Query: append([]string{"action", "object", "actor", "reason", "text"}, pageQuery...),
 		Answers: rest.List[rest.AuditEntry]{}, Status: ok},
 	{Method: get, Path: "/v1/admin/audit/isolation", Object: "audit", Action: "verify", handling: plain((*API).auditIsolation),
 		Summary: "Read the kept history again: did work run on a node outside its pools without a record of fallback?",

@@ -182,7 +182,7 @@ type UsageStore interface {
 // AuditStore reads the audit chain and checks it, badSeq 0: the chain is whole. The
 // audit of isolation reads the history of work.
 type AuditStore interface {
-	Audit(ctx context.Context, page record.Page) ([]record.AuditEntry, error)
+	Audit(ctx context.Context, filter record.AuditFilter, page record.Page) ([]record.AuditEntry, error)
 	AuditIsolation(ctx context.Context, since *time.Time) (record.Isolation, error)
 	VerifyAudit(ctx context.Context) (head record.AuditEntry, badSeq int64, err error)
 }

@@ -23,6 +23,11 @@ func (c *Client) Node(ctx context.Context, id string) (rest.Node, error) {
 	return get[rest.Node](ctx, c, route("v1", "nodes", id))
 }
 
+// NodeHistory reads what the server remembers of a node since it started.
+func (c *Client) NodeHistory(ctx context.Context, id string) (rest.NodeHistory, error) {
+	return get[rest.NodeHistory](ctx, c, route("v1", "nodes", id, "history"))
+}
+
 // Nodes lists nodes.
 func (c *Client) Nodes(ctx context.Context, f NodeFilter, page Page) (rest.List[rest.Node], error) {
 	return list[rest.Node](ctx, c, route("v1", "nodes"), page.query("pool", f.Pool, "lease", f.Lease))

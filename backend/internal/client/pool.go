@@ -47,9 +47,12 @@ func (c *Client) ChangePool(ctx context.Context, id string, req rest.PoolChange,
 	return changing[rest.PoolChanged](ctx, c, call{method: http.MethodPut, path: nodePool(id), body: req}, version, dry)
 }
 
-// DeletePool deletes a named pool that nothing refers to.
-func (c *Client) DeletePool(ctx context.Context, id string, version int64) error {
+// DeletePool deletes a named pool that nothing refers to; the reason may be empty.
+func (c *Client) DeletePool(ctx context.Context, id, reason string, version int64) error {
 	in := call{method: http.MethodDelete, path: nodePool(id)}
+	if reason != "" {
+		in.query = url.Values{"reason": {reason}}
+	}
 	if version > 0 {
 		in.header = ifMatch(version)
 	}

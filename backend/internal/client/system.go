@@ -7,9 +7,16 @@ import (
 	"rockpool/backend/internal/rest"
 )
 
+// AuditFilter narrows a list of audit entries to those that have these texts; empty
+// ones select everything.
+type AuditFilter struct {
+	Action, Object, Actor, Reason, Text string
+}
+
 // Audit lists audit entries, the newest first.
-func (c *Client) Audit(ctx context.Context, page Page) (rest.List[rest.AuditEntry], error) {
-	return list[rest.AuditEntry](ctx, c, route("v1", "admin", "audit"), page.query())
+func (c *Client) Audit(ctx context.Context, f AuditFilter, page Page) (rest.List[rest.AuditEntry], error) {
+	return list[rest.AuditEntry](ctx, c, route("v1", "admin", "audit"),
+		page.query("action", f.Action, "object", f.Object, "actor", f.Actor, "reason", f.Reason, "text", f.Text))
 }
 
 // VerifyAudit lets the server check its whole chain of audit entries.

@@ -28,9 +28,7 @@ const (
 type NodePast struct {
 	OpenedAt fleet.Time // of the newest session; 0: none since this process began
 	Times    lease.Times
-	Backend  string
-	Role     string
-	Region   string
+	Record   fleet.NodeRecord
 	Free     fleet.Vector
 	Chosen   []Choice       // newest first
 	Rejected []Rejection    // by what waits longest
@@ -131,7 +129,7 @@ func (d *Dispatch) NodePast(id string) NodePast {
 		return NodePast{Times: d.leases()}
 	}
 	return NodePast{
-		OpenedAt: n.past.opened, Times: d.leases(), Backend: n.rec.Backend, Role: n.rec.Role, Region: n.rec.Region, Free: n.slot.Free(),
+		OpenedAt: n.past.opened, Times: d.leases(), Record: n.rec, Free: n.slot.Free(),
 		Chosen: n.past.chosen.list(), Rejected: d.rejectedBy(n), Events: n.past.events.list(), Lease: n.lease.Past,
 	}
 }

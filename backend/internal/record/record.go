@@ -208,6 +208,12 @@ type JobFilter struct {
 	Label *fleet.Label // no index has it: with a state that is not terminal or an app it costs less
 }
 
+// AuditFilter selects audit entries that have these texts in them, whatever their
+// case; empty ones select everything. Text is looked for in all of them.
+type AuditFilter struct {
+	Action, Object, Actor, Reason, Text string
+}
+
 // AlarmFilter selects alarms for a list; zero values select everything.
 type AlarmFilter struct {
 	Scope

@@ -305,6 +305,8 @@ type Impact struct {
 	Apps    []AppImpact  `json:"apps"` // worst first
 	Running []Blocker    `json:"running"`
 	Waiting int64        `json:"waiting"` // jobs that would wait without a node to hope for
+	// Placements that last on the nodes meant: they stay until they end.
+	Placements int64 `json:"placements"`
 }
 
 // PoolImpact compares a pool before and after.

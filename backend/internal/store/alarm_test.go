@@ -117,7 +117,7 @@ func TestAuditNotesBySomebody(t *testing.T) {
 		{Action: "result_fenced", Node: h.node.ID, Job: job},
 		{Action: "alarm_gone"},
 	}})
-	entries, err := h.db.Audit(ctx, record.Page{Limit: 4})
+	entries, err := h.db.Audit(ctx, record.AuditFilter{}, record.Page{Limit: 4})
 	h.must(err)
 	person := record.Actor{Subject: "u:7", Address: "192.0.2.9", RequestID: "r-1"}
 	for i, want := range []record.AuditEntry{

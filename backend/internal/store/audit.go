@@ -89,13 +89,26 @@ func scanAudit(row pgx.CollectableRow) (e record.AuditEntry, err error) {
 }
 
 // Audit lists entries, newest first. A page's After is the last entry's number.
-func (db *DB) Audit(ctx context.Context, page record.Page) ([]record.AuditEntry, error) {
+func (db *DB) Audit(ctx context.Context, filter record.AuditFilter, page record.Page) ([]record.AuditEntry, error) {
 	after, err := numberAfter(page)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := db.pool.Query(ctx, "SELECT "+auditColumns+` FROM audit_entries
-		WHERE $1::bigint = 0 OR seq < $1 ORDER BY seq DESC LIMIT $2`, after, limit(page))
+	q := &query{}
+	where := []string{"true"}
+	if after != 0 {
+		where = append(where, "seq < "+q.arg(after))
+	}
+	for _, has := range []struct{ column, text string }{
+		{"action", filter.Action}, {"object", filter.Object}, {"subject", filter.Actor}, {"reason", filter.Reason},
+		{"concat_ws(' ', action, object, subject, reason, request_id)", filter.Text},
+	} {
+		if has.text != "" {
+			where = append(where, "strpos(lower("+has.column+"), lower("+q.arg(has.text)+")) > 0")
+		}
+	}
+	q.sql = "SELECT " + auditColumns + " FROM audit_entries WHERE " + strings.Join(where, " AND ") + " ORDER BY seq DESC LIMIT " + q.arg(limit(page))
+	rows, err := db.pool.Query(ctx, q.sql, q.args...)
 	if err != nil {
 		return nil, problem("list audit entries", err)
 	}

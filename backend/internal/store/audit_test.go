@@ -63,15 +63,15 @@ func TestAuditChain(t *testing.T) {
 	if err != nil || bad != 0 {
 		t.Fatalf("verify: bad entry %d, %v", bad, err)
 	}
-	entries, err := h.db.Audit(ctx, record.Page{Limit: 2})
+	entries, err := h.db.Audit(ctx, record.AuditFilter{}, record.Page{Limit: 2})
 	if err != nil || len(entries) != 2 || entries[0].Seq != head.Seq || entries[0].Action != "node_moved" || string(entries[0].After) != `{"pool":"default"}` {
 		t.Fatalf("newest entries %+v, %v", entries, err)
 	}
-	older, err := h.db.Audit(ctx, record.Page{After: fmt.Sprint(entries[1].Seq)})
+	older, err := h.db.Audit(ctx, record.AuditFilter{}, record.Page{After: fmt.Sprint(entries[1].Seq)})
 	if err != nil || older[0].Seq != entries[1].Seq-1 || older[0].Actor.Subject != "node:"+h.node.ID {
 		t.Fatalf("the page after: %+v, %v", older, err)
 	}
-	_, err = h.db.Audit(ctx, record.Page{After: "x"})
+	_, err = h.db.Audit(ctx, record.AuditFilter{}, record.Page{After: "x"})
 	wantCode(t, err, fleet.CodeBadRequest)
 }
 
@@ -132,5 +132,27 @@ func TestAuditIsGapless(t *testing.T) {
 	head, bad, err := db.VerifyAudit(ctx)
 	if err != nil || bad != 0 || head.Seq != 1+8*9 {
 		t.Fatalf("head %d, first bad %d, %v; want 73 entries", head.Seq, bad, err)
+	}
+}
+
+func TestAudit_FindsEntriesByTheirTexts(t *testing.T) {
+	h := newHouse(t)
+	_, err := h.db.CordonNode(ctx, storetest.Actor, h.node.ID, "New disk", nil)
+	h.must(err)
+	for _, c := range []struct {
+		filter record.AuditFilter
+		want   bool
+	}{
+		{record.AuditFilter{Action: "cordon"}, true},
+		{record.AuditFilter{Object: "node:" + h.node.ID, Reason: "new DISK"}, true},
+		{record.AuditFilter{Text: "new disk"}, true},
+		{record.AuditFilter{Actor: storetest.Actor.Subject, Action: "node_cordoned"}, true},
+		{record.AuditFilter{Action: "node_cordoned", Reason: "old"}, false},
+		{record.AuditFilter{Action: "node%"}, false},
+	} {
+		list, err := h.db.Audit(ctx, c.filter, record.Page{})
+		if err != nil || (len(list) > 0 && list[0].Action == "node_cordoned") != c.want {
+			t.Errorf("%+v finds %d entries, %v", c.filter, len(list), err)
+		}
 	}
 }

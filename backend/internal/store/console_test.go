@@ -36,7 +36,7 @@ func TestPasswords(t *testing.T) {
 	}
 	_, _, err = db.PasswordOf(ctx, bob.Name)
 	wantCode(t, err, fleet.CodeNotFound)
-	entries, err := db.Audit(ctx, record.Page{Limit: 100})
+	entries, err := db.Audit(ctx, record.AuditFilter{}, record.Page{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

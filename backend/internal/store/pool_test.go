@@ -28,7 +28,7 @@ func canary(t testing.TB, db *store.DB, id string) fleet.Pool {
 // newest is the last audit entry.
 func newest(t testing.TB, db *store.DB) record.AuditEntry {
 	t.Helper()
-	entries, err := db.Audit(ctx, record.Page{Limit: 1})
+	entries, err := db.Audit(ctx, record.AuditFilter{}, record.Page{Limit: 1})
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("audit %v, %v", entries, err)
 	}

@@ -444,6 +444,7 @@ export interface Impact {
   apps: AppImpact[]; // worst first
   running: Blocker[];
   waiting: number; // jobs that would wait without a node to hope for
+  placements: number;
 }
 
 /** PoolImpact compares a pool before and after. */

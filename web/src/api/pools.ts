@@ -35,7 +35,8 @@ export const createPool = (body: PoolRequest) => request<Pool>("POST", "/v1/admi
 export const changePool = (id: string, body: PoolChange, version: number) => request<PoolChanged>("PUT", admin(id), { body, ifMatch: version });
 /** What that change would do. */
 export const tryPool = (id: string, body: PoolChange, signal: AbortSignal) => request<PoolChanged>("PUT", admin(id) + dry(true), { body, signal });
-export const deletePool = (id: string, version: number) => request<void>("DELETE", admin(id), { ifMatch: version });
+export const deletePool = (id: string, reason: string, version: number) =>
+  request<void>("DELETE", `${admin(id)}${reason && `?reason=${encodeURIComponent(reason)}`}`, { ifMatch: version });
 export const promote = (id: string, body: PromoteRequest, dryRun: boolean) => request<Promoted>("POST", `${admin(id)}/promote${dry(dryRun)}`, { body });
 export const createNode = (body: NodeRequest) => request<NewNode>("POST", "/v1/admin/nodes", { body });
 export const listRoles = () => request<List<Role>>("GET", "/v1/admin/roles");

@@ -11,7 +11,7 @@ import { Glyph } from "../ui/Glyph";
 import { Icon } from "../ui/Icon";
 import { toast } from "../ui/toasts";
 import type { AlarmRow } from "../wire/messages";
-import { about, person } from "./alarm";
+import { about, inBrief, person } from "./alarm";
 import styles from "./alarm.module.css";
 
 type Row = Live<AlarmRow>;
@@ -35,7 +35,7 @@ export function AlarmList({ alarms, tinted, brief, without, onWhy, ended }: Alar
   return (
     <ul className={`${tinted ? styles.tinted : styles.list} ${brief ? styles.brief : ""}`} aria-label="Alarms">
       {alarms.map((a) => (
-        <AlarmLine key={a.id} alarm={a} without={without} onWhy={onWhy} ended={ended?.get(a.id)} />
+        <AlarmLine key={a.id} alarm={a} brief={brief} without={without} onWhy={onWhy} ended={ended?.get(a.id)} />
       ))}
     </ul>
   );
@@ -43,12 +43,13 @@ export function AlarmList({ alarms, tinted, brief, without, onWhy, ended }: Alar
 
 interface AlarmLineProps {
   alarm: Row;
+  brief: boolean | undefined;
   without: "pool" | undefined;
   onWhy: ((id: string) => void) | undefined;
   ended: string | undefined;
 }
 
-function AlarmLine({ alarm: a, without, onWhy, ended }: AlarmLineProps) {
+function AlarmLine({ alarm: a, brief, without, onWhy, ended }: AlarmLineProps) {
   const now = useNow();
   return (
     <li data-alarm={a.kind} data-severity={a.severity}>
@@ -61,7 +62,7 @@ function AlarmLine({ alarm: a, without, onWhy, ended }: AlarmLineProps) {
       </span>
       <span className={styles.about}>{about(without ? { ...a, [without]: "" } : a)}</span>
       <span className={styles.detail} title={a.detail}>
-        {a.detail}
+        {brief ? inBrief(a) : a.detail}
       </span>
       <time>{duration(a.age_ms + (ended ? 0 : Math.max(0, now - a.received)))}</time>
       <span className={styles.act}>

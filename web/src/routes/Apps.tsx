@@ -7,8 +7,8 @@ import { count } from "../format";
 import { useStale, useTopic } from "../live/live";
 import { Page } from "../shell/Page";
 import { Button } from "../ui/controls";
+import { QuickFilter } from "../ui/fields";
 import { Glyph } from "../ui/Glyph";
-import { Icon } from "../ui/Icon";
 import { Empty, Failed, Gray, Panel } from "../ui/Panel";
 import { Aligned } from "./Aligned";
 import { AppSheet } from "./AppSheet";
@@ -41,16 +41,12 @@ export function Apps() {
       keep
       actions={
         <>
-          <label className={styles.filter}>
-            <Icon name="filter" />
-            <span className="visually-hidden">Filter apps</span>
-            <input
-              data-search
-              value={q}
-              placeholder="App, user 7, pool"
-              onChange={(e) => void navigate({ search: e.target.value ? { q: e.target.value } : {}, replace: true })}
-            />
-          </label>
+          <QuickFilter
+            label="Filter apps"
+            hint="App, user 7, pool"
+            value={q}
+            onChange={(next) => void navigate({ search: next ? { q: next } : {}, replace: true })}
+          />
           <Button tone="primary" icon="plus" onPress={() => setCreating(true)} why={stale ? "No word from the server" : undefined}>
             Create app
           </Button>

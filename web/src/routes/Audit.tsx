@@ -7,7 +7,7 @@ import { count, moment } from "../format";
 import { Page } from "../shell/Page";
 import { FilterBar } from "../table/FilterBar";
 import { byText, type Column, Table } from "../table/Table";
-import { matchAll, parse, type Read, tightest, without } from "../table/words";
+import { matchAll, parse, type Read, tightest, type Word, without } from "../table/words";
 import { Button, Copy } from "../ui/controls";
 import { Sheet } from "../ui/floating";
 import { Empty, Facts, Failed, Gray, Panel } from "../ui/Panel";
@@ -18,10 +18,11 @@ import styles from "./audit.module.css";
 type Row = AuditEntry & { id: string };
 
 const keys = ["action:", "object:", "actor:", "reason:"];
-const readers: Record<string, (e: Row) => string> = {
+/** A word finds a part too: action:moved, object:ams-edge-01. */
+const readers: Record<string, (e: Row) => string | string[]> = {
   "": (e) => `${e.action} ${e.object} ${e.actor} ${e.reason ?? ""} ${e.requestId ?? ""}`,
-  action: (e) => e.action,
-  object: (e) => e.object,
+  action: (e) => [e.action, ...e.action.split("_")],
+  object: (e) => [e.object, ...e.object.split(":")],
   actor: (e) => e.actor,
   reason: (e) => e.reason ?? "",
 };
@@ -55,20 +56,33 @@ function Opens({ row }: { row: Row }) {
   );
 }
 
+/** What the server is asked to look for, in all entries; the words are held against what it finds. */
+export function asked(words: Word[]): Record<string, string> {
+  const query: Record<string, string> = {};
+  for (const w of words) {
+    const name = w.key || "text";
+    const [value, ...others] = w.values;
+    if (!w.not && value && others.length === 0 && !(name in query) && ["action", "object", "actor", "reason", "text"].includes(name)) query[name] = value;
+  }
+  return query;
+}
+
 /** Who changed what, the newest first, as a chain that can be checked. */
 export function Audit() {
   const { q = "", seq } = useSearch({ from: "/inside/audit" });
   const navigate = useNavigate({ from: "/audit" });
   const [sort, setSort] = useState("-seq");
   const [checks, setChecks] = useState(false);
+  const filter = useMemo(() => parse(q), [q]);
+  const narrowed = asked(filter);
   const pages = useInfiniteQuery({
-    queryKey: ["audit"],
+    queryKey: ["audit", narrowed],
     initialPageParam: "",
-    queryFn: ({ pageParam }) => listAudit({ pageToken: pageParam }),
+    queryFn: ({ pageParam }) => listAudit({ ...narrowed, pageToken: pageParam }),
     getNextPageParam: (last) => last.nextPageToken || undefined,
+    placeholderData: (old) => old,
   });
   const rows = useMemo<Row[]>(() => pages.data?.pages.flatMap((p) => p.items).map((e) => ({ ...e, id: String(e.seq) })) ?? [], [pages.data]);
-  const filter = useMemo(() => parse(q), [q]);
   const shown = useMemo(() => rows.filter((e) => matchAll(filter, e, read)), [rows, filter]);
   const setQuery = (next: string) => navigate({ search: next ? { q: next } : {}, replace: true });
   const open = (id: string | undefined) => void navigate({ search: { ...(q && { q }), ...(id && { seq: id }) }, replace: true });
@@ -78,7 +92,14 @@ export function Audit() {
       title="Audit"
       fill
       keep
-      note={pages.data && <span>{shown.length === rows.length ? `${count(rows.length)} newest` : `${count(shown.length)} of ${count(rows.length)} read`}</span>}
+      note={
+        pages.data && (
+          <span>
+            {`${count(shown.length)} ${q ? "found" : "newest"}`}
+            {pages.hasNextPage && q ? " so far" : ""}
+          </span>
+        )
+      }
       actions={<Button onPress={() => setChecks(true)}>Verify</Button>}
     >
       <FilterBar
@@ -122,10 +143,10 @@ export function Audit() {
 }
 
 function None({ rows, query, onChange }: { rows: Row[]; query: string; onChange(query: string): void }) {
-  if (rows.length === 0) return <Empty title="No entry yet">Every administrative change leaves one.</Empty>;
+  if (rows.length === 0 && query === "") return <Empty title="No entry yet">Every administrative change leaves one.</Empty>;
   const drop = tightest(parse(query), rows, read);
   return (
-    <Empty title="No entry that was read matches">
+    <Empty title="No entry matches">
       <Button small onPress={() => onChange(drop ? without(query, drop.text) : "")}>
         Drop {drop?.text ?? "all words"}
       </Button>

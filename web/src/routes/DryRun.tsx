@@ -133,13 +133,20 @@ function Work({ impact, work }: { impact: Impact; work: WouldDoProps["work"] }) 
   const n = impact.running.length;
   return (
     <div>
-      <h4>Work</h4>
+      <h4>Work there</h4>
       <ul className={styles.list}>
         <li>
           <span />
           <b>{n === 0 ? "Nothing runs" : plural(n, "job")}</b>
           <span>{n === 0 ? "there now" : work(n)}</span>
         </li>
+        {impact.placements > 0 && (
+          <li>
+            <span />
+            <b>{plural(impact.placements, "placement")}</b>
+            <span>{impact.placements === 1 ? "stays until it expires" : "stay until they expire"}</span>
+          </li>
+        )}
         {impact.waiting > 0 && (
           <li>
             <Glyph of="queued" />

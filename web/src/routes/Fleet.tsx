@@ -6,7 +6,7 @@ import type { Live } from "../live/store";
 import { isSuperadmin, useSession } from "../session";
 import { Page } from "../shell/Page";
 import { Button, Segmented } from "../ui/controls";
-import { Icon } from "../ui/Icon";
+import { QuickFilter } from "../ui/fields";
 import { Empty, Figure, Gray, Panel, Strip } from "../ui/Panel";
 import type { FleetRow, PoolRow } from "../wire/messages";
 import { AlarmList } from "./AlarmLine";
@@ -50,7 +50,7 @@ export function Fleet() {
       actions={
         <>
           {!first && <Legend />}
-          {!first && <PoolFilter value={q ?? ""} onChange={(next) => go({ ...none, ...(view && { view }), ...(next && { q: next }) })} />}
+          {!first && <QuickFilter label="Filter pools" value={q ?? ""} onChange={(next) => go({ ...none, ...(view && { view }), ...(next && { q: next }) })} />}
           {!first && (
             <span className={styles.deskOnly}>
               <Segmented
@@ -182,15 +182,5 @@ function Legend() {
     <span className={styles.legend} aria-hidden="true">
       <i className={styles.used} /> used <i className={styles.out} /> out of use <i className={styles.none} /> free
     </span>
-  );
-}
-
-function PoolFilter({ value, onChange }: { value: string; onChange(value: string): void }) {
-  return (
-    <label className={styles.filter}>
-      <Icon name="filter" />
-      <span className="visually-hidden">Filter pools</span>
-      <input data-search value={value} placeholder="Filter pools" onChange={(e) => onChange(e.target.value)} />
-    </label>
   );
 }

@@ -193,7 +193,7 @@ function Facts({ row, job }: { row: JobRow; job: JobDocument | undefined }) {
           <Fact label="App">{row.app}</Fact>
           <Fact label="Runner">{row.runner}</Fact>
           <Fact label="Pool">
-            {row.pool || "none yet"}
+            {row.pool || job?.reasons?.[0]?.pool || "none yet"}
             {row.fallback && ", as fallback"}
           </Fact>
           <Fact label="Asks for">{job ? asksFor(job) : "—"}</Fact>
@@ -203,7 +203,7 @@ function Facts({ row, job }: { row: JobRow; job: JobDocument | undefined }) {
           ) : (
             <Fact label="Tries counted">{asks ? `${asks.counted} of ${asks.maxAttempts}` : "—"}</Fact>
           )}
-          <Fact label={ended ? "Took" : "Since submit"}>{since}</Fact>
+          {(row.state !== "queued" || row.attempt > 0) && <Fact label={ended ? "Took" : "Since submit"}>{since}</Fact>}
           {ended && row.reason && <Fact label="Ended because">{causeIn(row.reason)}</Fact>}
         </Strip>
       </div>

@@ -41,7 +41,8 @@ export function Attempts({ row, attempts, asks }: { row: JobRow; attempts: Attem
   const free = list.filter((a) => uncounted.has(a.outcome)).length;
   const all = free > 0 ? `${list.length}, of which ${free} not counted` : String(list.length);
   const note = list.length === 0 ? undefined : phone && asks ? `${asks.counted} of ${asks.maxAttempts} counted` : all;
-  return (
+  const table = !phone && list.length > 0;
+  const timeline = (
     <Panel title="Attempts" note={note} flush>
       {!attempts ? (
         <div className={styles.pad}>
@@ -52,12 +53,18 @@ export function Attempts({ row, attempts, asks }: { row: JobRow; attempts: Attem
       ) : phone ? (
         <Cards list={list.toReversed()} row={row} now={now} />
       ) : (
-        <>
-          <Timeline list={list} row={row} now={now} />
-          <Rows list={list.toReversed()} row={row} now={now} />
-        </>
+        <Timeline list={list} row={row} now={now} />
       )}
     </Panel>
+  );
+  if (!table) return timeline;
+  return (
+    <>
+      {timeline}
+      <Panel label="Attempts, the newest first" flush>
+        <Rows list={list.toReversed()} row={row} now={now} />
+      </Panel>
+    </>
   );
 }
 

@@ -32,10 +32,11 @@ export function PlaceInQueue({ row, job }: { row: JobRow; job: Job | undefined }
           </div>
           <div className={styles.pad}>
             <Facts
+              wide
               rows={[
-                ["Ahead, asks alike", count(at.aheadAlike)],
-                ["Ahead, other asks", count(at.aheadOther)],
-                ["Other apps", at.otherApps > 0 ? `${count(at.otherApps)}, with ${plural(at.otherWork, "job")}` : "none waiting"],
+                ["Ahead, asking the same", count(at.aheadAlike)],
+                ["Ahead, asking for other", count(at.aheadOther)],
+                ["Other apps of the pool", at.otherApps > 0 ? `${count(at.otherApps)}, with ${plural(at.otherWork, "job")}` : "none waiting"],
                 [`Share of ${row.app}`, shareWords(at)],
                 ...(job?.waits ? ([["Waited", waitText(job)]] as [string, ReactNode][]) : []),
               ]}

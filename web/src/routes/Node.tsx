@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { getNode } from "../api/calls";
-import { age, bytes, count, duration, hourMinute, moment, plural, shortDigest } from "../format";
+import { age, bytes, count, duration, hourMinute, moment, plural, shortDigest, shortId } from "../format";
 import { useNow, useStale, useTopic } from "../live/live";
 import type { Live } from "../live/store";
 import { isSuperadmin, maySteer, useSession } from "../session";
@@ -306,7 +306,16 @@ function Identity({ node }: { node: Row }) {
   const record = useQuery({ queryKey: ["node", node.id, node.version], queryFn: () => getNode(node.id), placeholderData: (old) => old }).data;
   const rows: [string, React.ReactNode][] = [
     ["Owner", node.owner ? `user ${node.owner}` : "none"],
-    ...(record?.license ? ([["License", record.license]] as [string, string][]) : []),
+    ...(record?.license
+      ? ([
+          [
+            "License",
+            <code key="l" title={record.license}>
+              {shortId(record.license)}
+            </code>,
+          ],
+        ] as [string, React.ReactNode][])
+      : []),
     [
       "Machine",
       node.machine_id ? (

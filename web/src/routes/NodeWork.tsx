@@ -54,7 +54,7 @@ function Attempt({ work: w }: { work: Held }) {
       <Link to="/jobs/$id" params={{ id: w.job }} className="mono" title={w.job}>
         {shortId(w.job)}
       </Link>
-      <span className={styles.what}>
+      <span className={`${styles.what} ${styles.app}`}>
         {said("app")}
         {w.app}
       </span>

@@ -5,7 +5,7 @@ import { useNow, useStale, useTopic } from "../live/live";
 import type { Live } from "../live/store";
 import { isSuperadmin, maySteer, useSession } from "../session";
 import { Page } from "../shell/Page";
-import { holdText, nodeState, nodeStates, outOfUse } from "../state";
+import { holdShort, holdText, nodeState, nodeStates, outOfUse } from "../state";
 import { FilterBar } from "../table/FilterBar";
 import { StateChips } from "../table/StateChips";
 import { byText, type Column, Table } from "../table/Table";
@@ -91,7 +91,7 @@ function columns(now: number): Column<Row>[] {
       width: "minmax(124px, 1fr)",
       cell: (n) => (
         <span className={styles.quiet} title={holds(n, now) || undefined}>
-          {holds(n, now)}
+          {n.holds.map((h) => holdShort(h, Math.max(0, now - n.received))).join("; ")}
         </span>
       ),
     },

@@ -21,13 +21,15 @@ export function NodesBulk({ rows, onClear }: { rows: Live<NodeRow>[]; onClear():
   const why = stale ? "No word from the server" : undefined;
   if (rows.length === 0) return null;
   const jobs = rows.reduce((n, r) => n + r.running.length, 0);
+  const placed = rows.reduce((n, r) => n + r.placements, 0);
   const free = rows.reduce((n, r) => n + Math.max(0, r.slots_total - r.slots_used - outOfUse(r)), 0);
   const copy = () => navigator.clipboard?.writeText(rows.map((r) => r.id).join("\n")).then(() => toast("Copied."));
   return (
     <div className={styles.bulk} role="toolbar" aria-label="Selected nodes">
       <strong>{count(rows.length)} selected</strong>
       <span className={styles.quiet}>
-        {plural(jobs, "job")}, {plural(free, "free slot")}
+        {plural(jobs, "job")}, {placed > 0 && `${plural(placed, "placement")}, `}
+        {plural(free, "free slot")}
       </span>
       <span className={styles.acts}>
         <Button onPress={() => setAct("cordon")} why={why}>

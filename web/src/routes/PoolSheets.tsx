@@ -145,8 +145,9 @@ export function ThresholdsSheet({ pool, onClose }: { pool: PoolRow; onClose(): v
 export function DeletePoolSheet({ pool, onClose }: { pool: PoolRow; onClose(): void }) {
   const navigate = useNavigate();
   const [typed, setTyped] = useState("");
+  const [reason, setReason] = useState("");
   const act = useMutation({
-    mutationFn: () => deletePool(pool.id, pool.version),
+    mutationFn: () => deletePool(pool.id, reason, pool.version),
     onSuccess: () => {
       toast(`${pool.id} is deleted.`);
       void navigate({ to: "/" });
@@ -169,6 +170,7 @@ export function DeletePoolSheet({ pool, onClose }: { pool: PoolRow; onClose(): v
       }
     >
       <p>A pool is deleted only when no node is in it and no binding names it. What ran there keeps its records.</p>
+      <Field label={reasonLabel} name="reason" value={reason} onChange={setReason} />
       <Field label={`Type ${pool.id} to confirm`} name="typed" value={typed} onChange={setTyped} />
       {act.error && <Failed error={act.error} />}
     </Sheet>

@@ -8,6 +8,11 @@ export function about(a: Pick<AlarmRow, "pool" | "app" | "role" | "node">): stri
   return [a.pool, a.node, a.app, a.role].filter(Boolean).join(", ");
 }
 
+/** pool-7, cam-7: 9 draining, 3 without a free slot: as much as stands in the second line of a phone. */
+export function inBrief(a: Pick<AlarmRow, "pool" | "app" | "role" | "node" | "detail">): string {
+  return `${about({ ...a, role: "" })}: ${a.detail.replace(/^0 of \d+ nodes? can take it: /, "")}`;
+}
+
 const rank: Record<string, number> = { critical: 0, warning: 1 };
 
 /** What nobody has seen yet first, the worse first, then the older. */

@@ -1,4 +1,4 @@
-import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { age, count } from "../format";
 import { useLink, useTopic } from "../live/live";
@@ -57,6 +57,7 @@ export const openPalette = "rockpool:palette";
 
 function Sidebar({ onSearch }: { onSearch(): void }) {
   const session = useSession();
+  const path = useLocation().pathname;
   const fleet = useTopic("fleet").rows[0];
   const counts: Record<string, number | undefined> = {
     "/nodes": fleet && fleet.nodes.ready + fleet.nodes.suspect + fleet.nodes.lost + fleet.nodes.new + fleet.nodes.left,
@@ -83,7 +84,7 @@ function Sidebar({ onSearch }: { onSearch(): void }) {
           )}
           {group.places.map((p) => (
             <li key={p.to}>
-              <Link to={p.to} className={styles.place ?? ""} activeOptions={{ exact: p.to === "/", includeSearch: false }}>
+              <Link to={p.to} className={styles.place ?? ""} {...within(p.to, path)}>
                 <Icon name={p.icon} />
                 <span>{p.text}</span>
                 {counts[p.to] !== undefined && <small>{count(counts[p.to] ?? 0)}</small>}
@@ -163,14 +164,21 @@ export function useTick(every = 1000): number {
   return Math.max(now, heardAt);
 }
 
+/** A place is current on its own pages too; those of pools belong to the fleet. */
+function within(to: string, path: string) {
+  const current = to === "/" && path.startsWith("/pools/");
+  return { activeOptions: { exact: to === "/", includeSearch: false }, ...(current && { "aria-current": "true" as const }) };
+}
+
 function BottomBar({ onMore }: { onMore(): void }) {
+  const path = useLocation().pathname;
   const session = useSession();
   const alarms = useAlarms();
   const places = placesFor(session)[0]?.places.filter((p) => !p.more) ?? [];
   return (
     <nav className={styles.bottom} aria-label="Pages, bottom" style={{ gridTemplateColumns: `repeat(${places.length + 1}, 1fr)` }}>
       {places.map((p) => (
-        <Link key={p.to} to={p.to} activeOptions={{ exact: p.to === "/", includeSearch: false }}>
+        <Link key={p.to} to={p.to} {...within(p.to, path)}>
           <Icon name={p.icon} size={20} />
           {p.text}
           {p.to === "/alarms" && alarms > 0 && <small className={styles.badge}>{count(alarms)}</small>}

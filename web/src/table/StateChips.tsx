@@ -1,5 +1,6 @@
 import { count } from "../format";
 import { Glyph } from "../ui/Glyph";
+import { Icon } from "../ui/Icon";
 import styles from "./filter.module.css";
 import { chosen, toggle } from "./words";
 
@@ -24,7 +25,11 @@ export function StateChips({
           <Glyph of={state} size={10} /> {state.replace("_", " ")} <small>{count(n)}</small>
         </button>
       ))}
-      {note && <span>{note}</span>}
+      {note && (
+        <span>
+          <Icon name="lock" size={14} /> {note}
+        </span>
+      )}
     </div>
   );
 }

@@ -77,9 +77,9 @@ export function Fact({ label, children }: { label: string; children: ReactNode }
 }
 
 /** Names and values, one line each. */
-export function Facts({ rows }: { rows: [label: string, value: ReactNode][] }) {
+export function Facts({ rows, wide }: { rows: [label: string, value: ReactNode][]; wide?: boolean }) {
   return (
-    <dl className={styles.facts}>
+    <dl className={`${styles.facts} ${wide ? styles.wideFacts : ""}`}>
       {rows.map(([label, value]) => (
         <div key={label}>
           <dt>{label}</dt>

@@ -1,5 +1,6 @@
 import { type ReactNode, useId } from "react";
 import styles from "./fields.module.css";
+import { Icon } from "./Icon";
 
 /** Fields that are no line of text. */
 
@@ -30,6 +31,17 @@ export function Select({ label, value, options, onChange, hint }: SelectProps) {
         </span>
       )}
     </div>
+  );
+}
+
+/** A small filter in the head of a page; `/` leads to it. */
+export function QuickFilter({ label, hint = label, value, onChange }: { label: string; hint?: string; value: string; onChange(value: string): void }) {
+  return (
+    <label className={styles.quickFilter}>
+      <Icon name="filter" />
+      <span className="visually-hidden">{label}</span>
+      <input data-search value={value} placeholder={hint} onChange={(e) => onChange(e.target.value)} />
+    </label>
   );
 }
 
