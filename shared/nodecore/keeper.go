@@ -176,8 +176,8 @@ func (k *keeper) renew(now Time, why string, out *Effects) {
 
 // lost plans the next dial, after the floor at the earliest.
 func (k *keeper) lost(now, floor Time) {
-	if k.state == linkLive && now-k.liveSince >= healthyAfter {
-		k.redial.tries = 0
+	if k.state == linkLive {
+		k.redial.lived(now - k.liveSince)
 	}
 	k.state = linkDown
 	k.chain.drop()

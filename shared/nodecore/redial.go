@@ -49,3 +49,33 @@ func (r *redial) wait(floor Time) Time {
 }
 
 func bounded(floor Time) Time { return min(max(floor, 0), maxRetryAfter) }
+
+// lived: a session ended that was open for so long.
+func (r *redial) lived(span Time) {
+	if span >= healthyAfter {
+		r.tries = 0
+	}
+}
+
+// Redial is a node's waiting between dials alone, for who plays a node without the
+// rest of it.
+type Redial struct {
+	dice dice
+	wait redial
+}
+
+// NewRedial makes one of a node that never had a session.
+func NewRedial(seed uint64) *Redial {
+	r := &Redial{dice: dice(seed)}
+	r.wait = redial{dice: &r.dice, window: defaultTimes.RedialWindow}
+	return r
+}
+
+// Wait gives the time until the next dial, the floor at least.
+func (r *Redial) Wait(floor Time) Time { return r.wait.wait(floor) }
+
+// Lived tells of a session's end: how long it was open, and what its welcome said.
+func (r *Redial) Lived(span Time, times Times) {
+	r.wait.window = times.bounded().RedialWindow
+	r.wait.lived(span)
+}

@@ -14,7 +14,12 @@ import (
 	"rockpool/tests/rig"
 )
 
-func TestMain(m *testing.M) { os.Exit(rig.Main(m)) }
+func TestMain(m *testing.M) {
+	if playFleet() {
+		return
+	}
+	os.Exit(rig.Main(m))
+}
 
 // metricsAt lets a profile be taken from the server while it is measured.
 var metricsAt = flag.String("metrics", "", "loopback address for the server's metrics and profiles")
