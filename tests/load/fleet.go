@@ -154,11 +154,11 @@ func (w *worker) hear(m wire.Message) {
 		}
 	case wire.TypeStart:
 		if start, err := wire.Decode[wire.Start](m); err == nil {
-			w.begin(wire.AttemptRef{Job: start.Job, Attempt: start.Attempt})
+			w.begin(wire.AttemptRef(start))
 		}
 	case wire.TypeVoid:
 		if void, err := wire.Decode[wire.Void](m); err == nil {
-			w.void(wire.AttemptRef{Job: void.Job, Attempt: void.Attempt})
+			w.void(wire.AttemptRef(void))
 		}
 	case wire.TypeHeartbeatAck:
 		if ack, err := wire.Decode[wire.HeartbeatAck](m); err == nil {
