@@ -107,6 +107,8 @@ func (l *loop) message(s nodecore.Send) wire.Body {
 		return wire.Accept{Job: job, Attempt: attempt}
 	case nodecore.SendDecline:
 		return wire.Decline{Job: job, Attempt: attempt, Reason: s.Reason}
+	case nodecore.SendInventory:
+		return l.inventory
 	case nodecore.SendRotated:
 		return wire.Rotated{ID: s.ID}
 	}

@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"rockpool/agent/internal/identity"
+	"rockpool/agent/internal/inventory"
 	"rockpool/agent/internal/link"
 	"rockpool/agent/internal/runner"
 	"rockpool/agent/internal/spool"
@@ -179,7 +181,9 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 	l := a.newLoop(id, book, results)
 	l.link, l.runners, l.ended, l.disk = channel, runners, ended, d
 	l.rotation = newRotation(id, client, a.log)
+	looked := a.lookAround(id, book, l.collected)
 	l.run(ctx, a.hurry)
+	looked()
 
 	close(over)
 	for _, task := range l.tasks { // what the disk had no time for yet
@@ -193,6 +197,24 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 	channel.Close()
 	a.log.Info("stopped", "spooled", len(results.Refs()))
 	return nil
+}
+
+// lookAround collects what this machine has until the function is called.
+func (a *Agent) lookAround(id *identity.Identity, book *runner.Book, to chan<- wire.Inventory) (stop func()) {
+	keeper := inventory.NewKeeper(inventory.Machine{
+		Root: "/", Dir: id.Dir(), Links: links(a.cfg.Links), Programs: book.Programs(),
+	}, filepath.Join(id.Dir(), "inventory.json"), a.log)
+	ctx, cancel := context.WithCancel(context.Background())
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		keeper.Run(ctx, func(i wire.Inventory) {
+			select {
+			case to <- i:
+			case <-ctx.Done():
+			}
+		})
+	})
+	return func() { cancel(); looking.Wait() }
 }
 
 func (a *Agent) newLoop(id *identity.Identity, book *runner.Book, results *spool.Spool) *loop {
@@ -209,7 +231,7 @@ func (a *Agent) newLoop(id *identity.Identity, book *runner.Book, results *spool
 			StopTimeout:  milliseconds(time.Duration(a.cfg.StopTimeout)),
 			StopGrace:    milliseconds(time.Duration(a.cfg.StopGrace)),
 		}),
-		clock: clock{time.Now()}, slept: suspended(), id: id, hello: a.hello(id, book, machine), log: a.log,
+		clock: clock{time.Now()}, collected: make(chan wire.Inventory), slept: suspended(), id: id, hello: a.hello(id, book, machine), log: a.log,
 		offers: map[nodecore.Ref]wire.Offer{}, results: map[nodecore.Ref]wire.Result{},
 	}
 }

@@ -40,6 +40,7 @@ type Config struct {
 	Region    string            `toml:"region" help:"where the node is"`
 	Endpoints map[string]string `toml:"endpoints" file:"only" help:"addresses by name (webrtc, publish, abr …) that placements hand out"`
 	Labels    map[string]string `toml:"labels" file:"only" help:"labels by name"`
+	Links     []Link            `toml:"link" file:"only" help:"links to other nodes, one table each: peer, kind, mbps"`
 	OldPool   string            `toml:"pool" help:"has no effect: the control plane decides a node's pool"`
 
 	Slots     int64            `toml:"slots" help:"jobs that run at one time, 1 to 64"`
@@ -61,6 +62,13 @@ type Config struct {
 	license      string        // from the environment
 	environ      []string      // of the agent; runners see the allowed part
 	startTimeout time.Duration // from accept to start; 0: the default
+}
+
+// Link is a way to another node, as its owner knows it.
+type Link struct {
+	Peer string `toml:"peer" help:"the other node's id"`
+	Kind string `toml:"kind" help:"what kind of way it is: lan, wan, nvlink …"`
+	Mbps int64  `toml:"mbps" help:"bandwidth in Mbit/s"`
 }
 
 // DefaultConfig holds every setting's default.

@@ -46,8 +46,9 @@ type session struct {
 	conn  *wsconn.Conn
 	shown string // Authorization of the upgrade
 	hello wire.Hello
-	inbox chan wire.Body // all but heartbeats
+	inbox chan wire.Body // all but heartbeats and inventories
 	beats chan wire.Heartbeat
+	tells chan wire.Inventory
 
 	mu   sync.Mutex
 	acks func(wire.Heartbeat) *wire.HeartbeatAck // nil: no acknowledgement
@@ -86,7 +87,7 @@ func (c *control) channel(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	s := &session{t: c.t, conn: conn, shown: r.Header.Get("Authorization"), inbox: make(chan wire.Body, 1024), beats: make(chan wire.Heartbeat, 1024), acks: acknowledge}
+	s := &session{t: c.t, conn: conn, shown: r.Header.Get("Authorization"), inbox: make(chan wire.Body, 1024), beats: make(chan wire.Heartbeat, 1024), tells: make(chan wire.Inventory, 64), acks: acknowledge}
 	go s.read()
 	select {
 	case first, open := <-s.inbox:
@@ -135,6 +136,10 @@ func (s *session) take(m wire.Message) {
 		s.t.Errorf("the agent sent what the wire forbids: %v", err)
 		return
 	}
+	if told, ok := body.(wire.Inventory); ok {
+		s.tells <- told
+		return
+	}
 	beat, ok := body.(wire.Heartbeat)
 	if !ok {
 		s.inbox <- body
@@ -167,6 +172,8 @@ func decodeAgent(m wire.Message) (wire.Body, error) {
 		return typed(wire.Decode[wire.Decline](m))
 	case wire.TypeResult:
 		return typed(wire.Decode[wire.Result](m))
+	case wire.TypeInventory:
+		return typed(wire.Decode[wire.Inventory](m))
 	case wire.TypeRotated:
 		return typed(wire.Decode[wire.Rotated](m))
 	case wire.TypeLog:

@@ -22,16 +22,18 @@ type loop struct {
 	clock clock
 	slept time.Duration
 
-	id       *identity.Identity
-	link     *link.Link
-	runners  *runner.Set
-	ended    chan runner.Done
-	disk     *disk
-	tasks    []diskTask // for the disk, which is busy
-	hello    wire.Hello // what does not change between sessions
-	tails    tails
-	rotation *rotation
-	log      *slog.Logger
+	id        *identity.Identity
+	link      *link.Link
+	runners   *runner.Set
+	ended     chan runner.Done
+	disk      *disk
+	tasks     []diskTask // for the disk, which is busy
+	hello     wire.Hello // what does not change between sessions
+	tails     tails
+	rotation  *rotation
+	log       *slog.Logger
+	inventory wire.Inventory // what was collected last
+	collected chan wire.Inventory
 
 	offers  map[nodecore.Ref]wire.Offer  // accepted, not started
 	results map[nodecore.Ref]wire.Result // ended, not in the spool yet
@@ -56,6 +58,8 @@ func (l *loop) run(ctx context.Context, hurry <-chan struct{}) {
 		case d := <-l.ended:
 			l.results[d.Ref] = d.Result
 			l.node.Finished(l.clock.now(), d.Ref, d.Stopped, &l.out)
+		case l.inventory = <-l.collected:
+			l.node.Inventory(l.clock.now(), &l.out)
 		case id := <-l.rotation.done:
 			l.rotated(id)
 		case <-l.tails.ticks():

@@ -32,7 +32,7 @@ const (
 // and says what to do.
 func (c *Config) Validate() error {
 	checks := []func() error{
-		c.validateServer, c.validateCredential, c.validateNames, c.validateCapacity, c.validateTimes, c.validateLog, c.validateHello, c.validateRunners,
+		c.validateServer, c.validateCredential, c.validateNames, c.validateCapacity, c.validateTimes, c.validateLog, c.validateHello, c.validateLinks, c.validateRunners,
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {
@@ -203,6 +203,22 @@ func (c *Config) hello() wire.Hello {
 		NodeID: c.NodeID, Role: c.Role, Region: c.Region, Endpoints: pairs(c.Endpoints), Labels: pairs(c.Labels), Backend: c.Backend,
 		Capacity: wire.Capacity{Slots: c.Slots, Resources: amounts(c.Resources), Memory: amounts(c.Memory)},
 	}
+}
+
+// validateLinks gives what the node will tell to the wire's own rules.
+func (c *Config) validateLinks() error {
+	told := wire.Inventory{Links: links(c.Links)}
+	if err := told.Validate(); err != nil {
+		return fmt.Errorf("%s", strings.Replace(strings.TrimPrefix(err.Error(), string(wire.TypeInventory)+": "), "links", "link", 1))
+	}
+	return nil
+}
+
+func links(list []Link) (told []wire.NodeLink) {
+	for _, l := range list {
+		told = append(told, wire.NodeLink{Peer: l.Peer, Kind: l.Kind, Bandwidth: l.Mbps})
+	}
+	return told
 }
 
 func pairs(m map[string]string) (list []wire.Pair) {

@@ -59,6 +59,7 @@ const (
 	SendResult // from the spool
 	SendGoodbye
 	SendRotated
+	SendInventory
 )
 
 // Send is one message on one connection. Only the fields of its kind are set.

@@ -61,6 +61,7 @@ type Node struct {
 	spool  spool
 
 	accepting bool // as the last heartbeat said
+	inventory bool // there is one to tell
 	stopping  bool
 	stopAt    Time // running attempts are stopped then; Never
 	endBy     Time // the end comes then, whatever runs; Never
@@ -172,6 +173,23 @@ func (n *Node) declines(o Offer) string {
 		return ReasonWrongBackend
 	}
 	return ""
+}
+
+// Inventory: there is a first one, or it has changed. It is told now and with each
+// new session.
+func (n *Node) Inventory(now Time, out *Effects) {
+	if !n.advance(now, out) {
+		return
+	}
+	n.inventory = true
+	n.tellInventory(out)
+	n.settle(now, out)
+}
+
+func (n *Node) tellInventory(out *Effects) {
+	if n.inventory && n.keeper.live() {
+		out.Sends = append(out.Sends, Send{Kind: SendInventory, Conn: n.keeper.conn})
+	}
 }
 
 // Holds reports an attempt that is accepted, runs or is on its way to the spool.

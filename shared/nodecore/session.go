@@ -102,6 +102,7 @@ func (n *Node) Welcome(now Time, conn int64, w Welcome, out *Effects) {
 	}
 	n.keeper.welcomed(now, w.Times)
 	n.keeper.chain.take(w.Registration, out)
+	n.tellInventory(out)
 	n.spool.renew()
 	for _, ref := range w.Void {
 		n.slots.voided(ref, n.cfg.StopGrace, out)

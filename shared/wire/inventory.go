@@ -41,8 +41,8 @@ type CachedArtifact struct {
 }
 
 // Inventory is what a node has, beside what hello claims: after welcome, and when
-// it changed. Rev rises with each change within a boot. It is for people and for
-// planning, and admits nothing. Stale: a part could not be collected and says what
+// it changed. Rev rises with each change. It is for people and for planning, and
+// admits nothing. Stale: a part could not be collected and says what
 // it said before.
 type Inventory struct {
 	Rev          int64            `msgpack:"rev"`

@@ -74,6 +74,24 @@ func (b *Book) add(name string, t task) error {
 // Names of the runners, sorted.
 func (b *Book) Names() []string { return b.names }
 
+// Programs are the paths of what the runners start, without the built-ins.
+func (b *Book) Programs() []string {
+	var paths []string
+	for _, name := range b.names {
+		spec, ok := b.tasks[name].(*Spec)
+		if !ok {
+			continue
+		}
+		if path, fixed := spec.argv[0].literal(); fixed {
+			paths = append(paths, path)
+		}
+		if spec.Bin != "" {
+			paths = append(paths, spec.Bin)
+		}
+	}
+	return paths
+}
+
 // selfTestTime is how long a self-test may take.
 const selfTestTime = 30 * time.Second
 

@@ -208,6 +208,7 @@ func nodeFacts(n rest.Node) grid {
 	for _, l := range n.Labels {
 		g.fact("label", l[0]+"="+l[1])
 	}
+	inventoryFacts(&g, n.Inventory)
 	g.fact("created", n.CreatedAt)
 	g.fact("last seen", n.LastSeenAt)
 	identityFacts(&g, n)

@@ -74,8 +74,14 @@ func (a *API) answerNode(c *call, id string) error {
 	if err != nil {
 		return err
 	}
+	inventory, err := a.store.NodeInventory(c.ctx(), id)
+	if err != nil {
+		return err
+	}
+	doc := a.nodeDoc(&row, now)
+	doc.Inventory = inventoryDoc(inventory)
 	c.Response().Header().Set("ETag", etag(row.Version))
-	return c.JSON(http.StatusOK, a.nodeDoc(&row, now))
+	return c.JSON(http.StatusOK, doc)
 }
 
 // node reads a node that the caller may see.

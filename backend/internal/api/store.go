@@ -65,6 +65,7 @@ type IdempotencyStore interface {
 type NodeStore interface {
 	Node(ctx context.Context, id string) (record.Node, error)
 	Nodes(ctx context.Context, scope record.Scope, page record.Page) ([]record.Node, error)
+	NodeInventory(ctx context.Context, id string) (*record.Inventory, error)
 }
 
 // NodeChanges writes nodes' records.

@@ -308,6 +308,16 @@ func (w *world) Node(_ context.Context, id string) (record.Node, error) {
 	return record.Node{}, none("node")
 }
 
+func (w *world) NodeInventory(_ context.Context, id string) (*record.Inventory, error) {
+	if id != "node-7" {
+		return nil, nil
+	}
+	return &record.Inventory{At: worldNow, Inventory: fleet.Inventory{
+		Rev: 3, Platform: "Debian", Memory: []fleet.MemoryDomain{{Name: "ram", Kind: "ram", Total: 2048}},
+		Links: []fleet.NodeLink{{Peer: "node-8", Kind: "lan", Bandwidth: 1000}}, DiskTotal: 100, DiskFree: 50, Stale: true,
+	}}, nil
+}
+
 func (w *world) Nodes(_ context.Context, scope record.Scope, p record.Page) ([]record.Node, error) {
 	var list []record.Node
 	for _, id := range sortedKeys(w.nodes) {

@@ -19,6 +19,9 @@ func (d *Dispatch) Committed(now fleet.Time, batch *Effects, refused []Refusal, 
 	for i := range batch.Sessions {
 		d.sessionCommitted(now, &batch.Sessions[i], refused, out)
 	}
+	for i := range batch.Inventories {
+		d.inventoryCommitted(&batch.Inventories[i])
+	}
 	for i := range batch.acks {
 		if j := d.jobs[batch.acks[i].Job]; j != nil && j.refused != batch.gen {
 			out.Sends = append(out.Sends, batch.acks[i])

@@ -29,6 +29,7 @@ type Effects struct {
 	Fallbacks    []FallbackRecord
 	Sessions     []SessionWrite
 	Identities   []IdentityWrite
+	Inventories  []InventoryWrite
 	Placements   []PlacementWrite
 	Holds        []HoldWrite
 	Alarms       []AlarmWrite
@@ -56,6 +57,7 @@ func (e *Effects) Reset() {
 	clear(e.Fallbacks)
 	clear(e.Sessions)
 	clear(e.Identities)
+	clear(e.Inventories)
 	clear(e.Placements)
 	clear(e.Holds)
 	clear(e.Alarms)
@@ -64,8 +66,8 @@ func (e *Effects) Reset() {
 	clear(e.Unplaced)
 	*e = Effects{
 		Inserts: e.Inserts[:0], Updates: e.Updates[:0], Attempts: e.Attempts[:0], Reservations: e.Reservations[:0],
-		Fallbacks: e.Fallbacks[:0], Sessions: e.Sessions[:0], Identities: e.Identities[:0], Placements: e.Placements[:0],
-		Holds: e.Holds[:0], Alarms: e.Alarms[:0], Audits: e.Audits[:0],
+		Fallbacks: e.Fallbacks[:0], Sessions: e.Sessions[:0], Identities: e.Identities[:0],
+		Inventories: e.Inventories[:0], Placements: e.Placements[:0], Holds: e.Holds[:0], Alarms: e.Alarms[:0], Audits: e.Audits[:0],
 		Sends: e.Sends[:0], Recalls: e.Recalls[:0], Unplaced: e.Unplaced[:0], acks: e.acks[:0],
 	}
 }
@@ -73,7 +75,7 @@ func (e *Effects) Reset() {
 // Durable reports whether there is anything to commit.
 func (e *Effects) Durable() bool {
 	return len(e.Inserts)+len(e.Updates)+len(e.Attempts)+len(e.Reservations)+len(e.Fallbacks)+len(e.Sessions)+len(e.Placements)+
-		len(e.Identities)+len(e.Holds)+len(e.Alarms)+len(e.Audits) > 0
+		len(e.Identities)+len(e.Inventories)+len(e.Holds)+len(e.Alarms)+len(e.Audits) > 0
 }
 
 // JobRow is the part of a job's row that changes, always written whole.

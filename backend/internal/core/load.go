@@ -253,6 +253,7 @@ func (d *Dispatch) goOn(now fleet.Time, out *Effects) {
 		}
 	}
 	for _, n := range d.order {
+		n.writeInventory(out)
 		d.passHolds(now, n, out)
 		d.free(n)
 	}

@@ -43,6 +43,8 @@ type live struct {
 	open      bool              // that session's connection stands
 	pending   *HelloEvent       // its hello, until the session is committed
 
+	inventory *fleet.Inventory // not known to be stored yet, or nil
+
 	past       past
 	known      knownOf
 	rejections hold.Rejections

@@ -28,7 +28,7 @@ type outcome struct {
 
 func (b *batch) rows() int {
 	e := &b.effects
-	return len(e.Inserts) + len(e.Updates) + len(e.Sessions) + len(e.Placements) + len(e.Audits)
+	return len(e.Inserts) + len(e.Updates) + len(e.Sessions) + len(e.Inventories) + len(e.Placements) + len(e.Audits)
 }
 
 // onCommit calls fn, in the loop's goroutine, when the batch that gathers now

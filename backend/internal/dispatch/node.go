@@ -115,6 +115,14 @@ func (l *Loop) Result(node string, epoch int64, attempt core.Attempt, result *fl
 	}})
 }
 
+// Inventory keeps what a node says that it has. While the picture is in doubt it
+// is remembered, and written afterwards.
+func (l *Loop) Inventory(node string, epoch int64, inventory *fleet.Inventory) {
+	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
+		d.Inventory(now, node, epoch, inventory, out)
+	}})
+}
+
 // Goodbye is a planned end of a session; kind left frees the node's id.
 func (l *Loop) Goodbye(node string, epoch int64, kind string) {
 	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.Goodbye(now, node, epoch, kind, out) }})

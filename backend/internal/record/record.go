@@ -128,6 +128,12 @@ type Node struct {
 	LastSeen     *time.Time
 }
 
+// Inventory is what a node said last that it has, and when it came to say so.
+type Inventory struct {
+	fleet.Inventory
+	At time.Time
+}
+
 // Job is a job's row.
 type Job struct {
 	Spec        fleet.JobSpec

@@ -49,6 +49,8 @@ type Node struct {
 	Claimants []Claimant `json:"claimants,omitempty"`
 	Keep      string     `json:"keep,omitempty"`
 	Rotating  bool       `json:"rotating,omitempty"` // its secret is being changed
+
+	Inventory *Inventory `json:"inventory,omitempty"` // of GET /v1/nodes/{id}; absent: it has told none
 }
 
 // Claimant is a process that says it is a node in quarantine.

@@ -26,6 +26,7 @@ type Dispatcher interface {
 	Decline(node string, epoch int64, attempt core.Attempt, reason string)
 	Progress(node string, epoch int64, attempt core.Attempt, percent int32)
 	Result(node string, epoch int64, attempt core.Attempt, result *fleet.Result)
+	Inventory(node string, epoch int64, inventory *fleet.Inventory)
 	Goodbye(node string, epoch int64, kind string)
 	Closed(node string, epoch int64)
 	Audit(note core.AuditNote)

@@ -68,6 +68,8 @@ func (s *session) event(m wire.Message) (tell func(), err error) {
 		})
 	case wire.TypeResult:
 		return s.result(m)
+	case wire.TypeInventory:
+		return told(m, func(b *wire.Inventory) { loop.Inventory(s.node, s.epoch, inventoryOf(b)) })
 	case wire.TypeGoodbye:
 		return told(m, s.goodbye)
 	case wire.TypeLog:

@@ -143,6 +143,9 @@ func (l *loop) Result(node string, epoch int64, a core.Attempt, r *fleet.Result)
 	l.result = append(l.result, r)
 	l.noteLocked("result %s %d %s/%d", node, epoch, a.Job, a.Attempt)
 }
+func (l *loop) Inventory(node string, epoch int64, i *fleet.Inventory) {
+	l.note("inventory %s %d rev=%d %s disk=%d/%d stale=%v", node, epoch, i.Rev, i.Platform, i.DiskFree, i.DiskTotal, i.Stale)
+}
 func (l *loop) Goodbye(node string, epoch int64, kind string) {
 	l.note("goodbye %s %d %s", node, epoch, kind)
 }

@@ -174,12 +174,14 @@ func TestMessages_BecomeEventsOfTheLoop(t *testing.T) {
 	a.say(
 		wire.Heartbeat{Accepting: true, Health: wire.Health{OK: true}},
 		wire.Accept{Job: id, Attempt: 1}, wire.Decline{Job: id, Attempt: 1, Reason: "busy\n"}, wire.Progress{Job: id, Attempt: 2, Percent: 40},
-		result, wire.Error{Code: "x"}, wire.Goodbye{Kind: wire.GoodbyeUpgrade},
+		result, wire.Inventory{Rev: 4, Platform: "Debian\n12", ArtifactDisk: wire.DiskSpace{Total: 9, Free: 3}, Stale: true},
+		wire.Error{Code: "x"}, wire.Goodbye{Kind: wire.GoodbyeUpgrade},
 	)
 	r.loop.await(t, "closed ams-1 1")
 	want := []string{
 		"hello ams-1 1", "heartbeat ams-1 1 accepting=true", "accept ams-1 1 " + id + "/1", "decline ams-1 1 " + id + "/1 busy ",
-		"progress ams-1 1 " + id + "/2 40", "result ams-1 1 " + id + "/2", "goodbye ams-1 1 upgrade", "closed ams-1 1",
+		"progress ams-1 1 " + id + "/2 40", "result ams-1 1 " + id + "/2",
+		"inventory ams-1 1 rev=4 Debian 12 disk=3/9 stale=true", "goodbye ams-1 1 upgrade", "closed ams-1 1",
 	}
 	told := slices.DeleteFunc(r.loop.events(), func(s string) bool { return s == "alive ams-1 1" })
 	if !slices.Equal(told, want) {

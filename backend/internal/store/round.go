@@ -35,6 +35,7 @@ func (r *round) queue() {
 	r.queueHolds()
 	r.queueSessions()
 	r.queueIdentities()
+	r.queueInventories()
 	r.queueCapacity()
 	r.queueInserts()
 	r.queueUpdates()

@@ -202,6 +202,7 @@ export interface Node {
   claimants?: Claimant[];
   keep?: string;
   rotating?: boolean; // its secret is being changed
+  inventory?: Inventory; // of GET /v1/nodes/{id}; absent: it has told none
 }
 
 /** Claimant is a process that says it is a node in quarantine. */
@@ -517,6 +518,54 @@ export interface LeaseCounts {
   suspect: number;
   lost: number;
   left: number;
+}
+
+/** Inventory is what a node says that it has: a claim, for people and for planning. Nothing is admitted by it. */
+export interface Inventory {
+  rev: number; // rises with each change
+  at: string; // when it changed last
+  stale: boolean;
+  platform: string;
+  archs: string[];
+  accelerators: Accelerator[];
+  memory: MemoryDomain[];
+  links: NodeLink[];
+  artifactDisk: DiskSpace;
+  cached: CachedArtifact[];
+  commands: string[]; // programs that its runners use and that are there
+}
+
+/** Accelerator is one device that work can use beside the processor. */
+export interface Accelerator {
+  name: string;
+  kind: string;
+  model?: string;
+}
+
+/** MemoryDomain is memory that is shared by what stands in it. */
+export interface MemoryDomain {
+  name: string;
+  kind: string;
+  totalMib: number;
+}
+
+/** NodeLink is a way from a node to another one, as its owner declares it. */
+export interface NodeLink {
+  peer: string;
+  kind: string;
+  mbps: number;
+}
+
+/** DiskSpace is that of the directory in which a node keeps files of its work. */
+export interface DiskSpace {
+  totalMib: number;
+  freeMib: number; // at least, in steps of a 32nd of the whole
+}
+
+/** CachedArtifact is a file that a node keeps; the size in bytes. */
+export interface CachedArtifact {
+  digest: string;
+  size: number;
 }
 
 /** JobRequest is the body of POST /v1/jobs. An absent or null key takes its default, which stands behind it. */

@@ -15,6 +15,7 @@ import { Glyph, State } from "../ui/Glyph";
 import { Empty, Facts, Figure, Gray, Panel, Strip } from "../ui/Panel";
 import type { LeaseChange, NodeRow, Share } from "../wire/messages";
 import { LiftSheet, liftable, NodeActions, NodeMenu } from "./NodeActions";
+import { NodeInventory } from "./NodeInventory";
 import { NodeDecisions, NodeLog, useHistory } from "./NodePast";
 import { ageOf } from "./Nodes";
 import { NodeWork } from "./NodeWork";
@@ -65,6 +66,7 @@ export function Node() {
           <>
             <Session node={node} />
             <Identity node={node} />
+            <NodeInventory node={node} />
             <NodeLog node={node} />
           </>
         }

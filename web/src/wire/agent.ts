@@ -279,7 +279,7 @@ export const cachedArtifactShape: Shape<CachedArtifact> = fields<CachedArtifact>
   size: int,
 });
 
-/** Inventory is what a node has, beside what hello claims: after welcome, and when it changed. Rev rises with each change within a boot. It is for people and for planning, and admits nothing. Stale: a part could not be collected and says what it said before. */
+/** Inventory is what a node has, beside what hello claims: after welcome, and when it changed. Rev rises with each change. It is for people and for planning, and admits nothing. Stale: a part could not be collected and says what it said before. */
 export interface Inventory {
   rev: number;
   platform: string;
