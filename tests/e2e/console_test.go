@@ -243,7 +243,7 @@ func TestCase_N47_AKilledNodeLeavesReadyWithoutAWord(t *testing.T) {
 		t.Fatalf("cordon answered %d: %s", a.Status, a.Body)
 	}
 	took := c.until("the cordon is shown", func() bool { return len(c.nodes[killed.Name].Holds) == 1 })
-	if hold := c.nodes[killed.Name].Holds[0]; took > atOnce || hold.Kind != "cordon" || hold.Reason != "new disk" || hold.Actor != "u:"+p.id {
+	if hold := c.nodes[killed.Name].Holds[0]; took > atOnce || hold.Kind != "cordon" || hold.Reason != "new disk" || hold.Actor != p.name {
 		t.Errorf("%+v after %v", hold, took)
 	}
 	job := u.submit()
