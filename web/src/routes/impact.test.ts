@@ -12,7 +12,7 @@ const app = (name: string, before: number, after: number, over: Partial<AppImpac
   fallbackAllowed: false,
   ...over,
 });
-const impact = (...apps: AppImpact[]): Impact => ({ at: "2026-11-29T15:04:21.000Z", pools: [], apps, running: [], waiting: 0 , placements: 0});
+const impact = (...apps: AppImpact[]): Impact => ({ at: "2026-11-29T15:04:21.000Z", pools: [], apps, running: [], waiting: 0, placements: 0 });
 
 describe("what a change would do to an app", () => {
   test.each([
