@@ -18,6 +18,10 @@ func TestMain(m *testing.M) {
 	if playFleet() {
 		return
 	}
+	if os.Getenv(plainVariable) != "" {
+		fmt.Fprintln(os.Stderr, servePlain())
+		os.Exit(1)
+	}
 	os.Exit(rig.Main(m))
 }
 

@@ -204,7 +204,13 @@ func (s *Server) NewLicense(t testing.TB, user string, nodes int64) string {
 // Metric is the value of a metric without labels.
 func (s *Server) Metric(t testing.TB, name string) float64 {
 	t.Helper()
-	answer, err := http.Get(s.MetricsURL)
+	return MetricAt(t, s.MetricsURL, name)
+}
+
+// MetricAt is the value of a metric without labels that stands at a URL.
+func MetricAt(t testing.TB, url, name string) float64 {
+	t.Helper()
+	answer, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
