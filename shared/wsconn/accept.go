@@ -2,7 +2,6 @@ package wsconn
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -62,7 +61,7 @@ func Accept(w http.ResponseWriter, r *http.Request, options AcceptOptions) (*Con
 	if err != nil {
 		return nil, err
 	}
-	return checked(newConn(ws, rawConn(hijacked.conn), options.Options))
+	return checked(newConn(ws, rawConn(hijacked.source.Conn), hijacked.source, options.Options))
 }
 
 // checked refuses a connection without our subprotocol: the upgrade succeeds
@@ -75,16 +74,12 @@ func checked(c *Conn) (*Conn, error) {
 	return c, nil
 }
 
-// hijacker takes the connection over for the library: paced, and with small buffers
-// in place of net/http's two of 4 KiB, which would be held for as long as it lives.
+// hijacker takes the connection over for the library.
 type hijacker struct {
 	http.ResponseWriter
-	pacer Pacer
-	conn  net.Conn // as it was taken over
+	pacer  Pacer
+	source *source
 }
-
-// bufferSize is of each direction, in bytes: larger frames pass by the buffer.
-const bufferSize = 512
 
 // Hijack implements http.Hijacker for whatever writer is below.
 func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
@@ -92,37 +87,12 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h.conn = conn
-	reader, err := shrunk(rw.Reader)
-	if err != nil {
+	early := make([]byte, rw.Reader.Buffered())
+	if _, err := io.ReadFull(rw.Reader, early); err != nil {
 		return nil, nil, err
 	}
-	paced := &pacedConn{Conn: conn, pacer: h.pacer}
-	return paced, bufio.NewReadWriter(reader, bufio.NewWriterSize(paced, bufferSize)), nil
-}
-
-// shrunk is a small reader that holds what the large one has read already: bytes
-// that came right behind the request.
-func shrunk(large *bufio.Reader) (*bufio.Reader, error) {
-	early := make([]byte, large.Buffered())
-	if _, err := io.ReadFull(large, early); err != nil {
-		return nil, err
-	}
-	small := bufio.NewReaderSize(bytes.NewReader(early), max(bufferSize, len(early)))
-	_, err := small.Peek(len(early))
-	return small, err
-}
-
-// pacedConn tells a Pacer what is read.
-type pacedConn struct {
-	net.Conn
-	pacer Pacer
-}
-
-func (c *pacedConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	c.pacer.Read(n)
-	return n, err
+	h.source = newSource(conn, h.pacer, early)
+	return h.source, bufio.NewReadWriter(h.source.reader, bufio.NewWriterSize(conn, bufferSize)), nil
 }
 
 // rawConn is the connection below TLS: closing TLS itself waits for the peer.

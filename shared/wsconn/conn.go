@@ -67,12 +67,14 @@ func setDefault[T comparable](field *T, value T) {
 type Conn struct {
 	ws      *websocket.Conn
 	raw     net.Conn // below TLS and the library: closing it ends everything at once
+	source  *source  // what ws reads; nil on the side that dialed
 	options Options
 	receive atomic.Pointer[wire.Limits]
 	send    atomic.Pointer[wire.Limits]
 	outbox  outbox
 	ping    *time.Timer
 	frames  atomic.Uint32 // that came, modulo 2³²
+	looked  uint32        // frames at the last look whether to ping
 
 	mu     sync.Mutex
 	ending *End          // why this side ends the connection; nil while it is open
@@ -109,8 +111,8 @@ func (e *End) Error() string {
 
 func (e *End) Unwrap() error { return e.Err }
 
-func newConn(ws *websocket.Conn, raw net.Conn, options Options) *Conn {
-	c := &Conn{ws: ws, raw: raw, options: options.withDefaults(), closed: make(chan struct{})}
+func newConn(ws *websocket.Conn, raw net.Conn, source *source, options Options) *Conn {
+	c := &Conn{ws: ws, raw: raw, source: source, options: options.withDefaults(), closed: make(chan struct{})}
 	c.SetReceiveLimits(c.options.ReceiveLimits)
 	c.SetSendLimits(c.options.SendLimits)
 	if c.options.PingEvery > 0 {
@@ -136,6 +138,7 @@ func (c *Conn) Closed() <-chan struct{} { return c.closed }
 // code: text 1003, too big 1009, not WebSocket 1002, not our language 4002. Every
 // error is an *End, and the connection is gone when it returns.
 func (c *Conn) Receive() (Frame, error) {
+	c.await()
 	kind, b, err := c.ws.Read(context.Background())
 	c.frames.Add(1)
 	switch {

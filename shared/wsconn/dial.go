@@ -72,7 +72,7 @@ func Dial(ctx context.Context, address string, options DialOptions) (*Conn, erro
 	case err != nil:
 		return nil, fmt.Errorf("dial the control plane: %w", err)
 	}
-	return checked(newConn(ws, *raw.Load(), options.Options))
+	return checked(newConn(ws, *raw.Load(), nil, options.Options))
 }
 
 // newTransport makes a transport for one dial, which records the connection it makes.

@@ -99,10 +99,15 @@ func (c *Conn) write(gone chan struct{}) {
 // frames are the buffers of the writers at work.
 var frames = sync.Pool{New: func() any { return new([]byte) }}
 
+// writeFrame bounds the writing by the socket's own deadline: the library would
+// keep a context, and a goroutine to watch it.
 func (c *Conn) writeFrame(frame []byte) error {
-	ctx, cancel := context.WithTimeout(context.Background(), c.options.WriteTimeout)
-	defer cancel()
-	return c.ws.Write(ctx, websocket.MessageBinary, frame)
+	if err := c.raw.SetWriteDeadline(time.Now().Add(c.options.WriteTimeout)); err != nil {
+		return err
+	}
+	err := c.ws.Write(context.Background(), websocket.MessageBinary, frame)
+	_ = c.raw.SetWriteDeadline(time.Time{}) // control frames have times of their own
+	return err
 }
 
 // put takes a message in, unless that is more than may wait.

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// startPings pings now and then. Between two pings no goroutine exists.
+// startPings pings a peer that has been silent since the last look: no frame came.
+// Between two pings no goroutine exists.
 func (c *Conn) startPings() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -18,8 +19,8 @@ func (c *Conn) startPings() {
 // peer: a ping would only queue behind it. A pong may stand behind frames whose
 // reading is held up, so that any frame is a sign of life too.
 func (c *Conn) pingOnce() {
-	if !c.outbox.busy() {
-		before := c.frames.Load()
+	before := c.frames.Load()
+	if silent := before == c.looked; silent && !c.outbox.busy() {
 		ctx, cancel := context.WithTimeout(context.Background(), c.options.PongWithin)
 		err := c.ws.Ping(ctx)
 		cancel()
@@ -28,6 +29,7 @@ func (c *Conn) pingOnce() {
 			return
 		}
 	}
+	c.looked = before
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ending == nil {
