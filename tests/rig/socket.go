@@ -64,6 +64,25 @@ func (s *Socket) Write(first byte, masked bool, payload []byte) {
 	_, _ = s.raw.Write(wsconntest.Frame(first, masked, payload))
 }
 
+// WriteRaw sends bytes as they are.
+func (s *Socket) WriteRaw(b []byte) error {
+	_, err := s.raw.Conn.Write(b)
+	return err
+}
+
+// Pong waits for the next pong; false: the connection ended before.
+func (s *Socket) Pong() bool {
+	for {
+		opcode, _, err := s.raw.Read()
+		if err != nil || opcode == wsconntest.Close&0x0f {
+			return false
+		}
+		if opcode == wsconntest.Pong&0x0f {
+			return true
+		}
+	}
+}
+
 // Send sends messages in a frame as an agent does.
 func (s *Socket) Send(bodies ...wire.Body) {
 	s.t.Helper()
