@@ -41,6 +41,11 @@ func (g *gate) close(why *fleet.Error) {
 func (g *gate) refuse(why *fleet.Error) { g.closed.Store(why) }
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if len(r.TransferEncoding) > 0 {
+		// It may have told a length too, which a proxy before us may have believed:
+		// what follows is no request of its own.
+		w.Header().Set("Connection", "close")
+	}
 	if h := g.open.Load(); h != nil {
 		(*h).ServeHTTP(w, r)
 		return

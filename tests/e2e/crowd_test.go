@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
@@ -216,5 +217,60 @@ func TestAttack_A31_OnlyThisServersPagesOpenAConsole(t *testing.T) {
 		if _, answer := u.s.Upgrade(t, "", header); answer.StatusCode != 403 {
 			t.Errorf("with %s: %s", name, answer.Status)
 		}
+	}
+}
+
+// What two servers in a row could read in two ways is refused, or its connection
+// ends with it: a request that is hidden in the body of another is never answered.
+// There is no HTTP/2, with or without asking.
+func TestAttack_A82_NothingIsSmuggledAndThereIsNoHTTP2(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	const hidden = "GET /livez HTTP/1.1\r\nHost: hidden\r\n\r\n"
+	post := "POST /v1/jobs HTTP/1.1\r\nHost: x\r\n"
+	for name, c := range map[string]string{
+		"length and chunked":     post + "Content-Length: 45\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"chunked and length":     post + "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n" + hidden,
+		"two lengths":            post + "Content-Length: 3\r\nContent-Length: 0\r\n\r\nabc" + hidden,
+		"a signed length":        post + "Content-Length: +3\r\n\r\nabc" + hidden,
+		"a list of lengths":      post + "Content-Length: 3, 0\r\n\r\nabc" + hidden,
+		"an unknown encoding":    post + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + hidden,
+		"two encodings":          post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" + hidden,
+		"a space before a colon": post + "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"a tab in the encoding":  post + "Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n" + hidden,
+		"a bad chunk":            post + "Transfer-Encoding: chunked\r\n\r\n-1\r\n\r\n" + hidden,
+		"a bare line feed":       post + "Transfer-Encoding: chunked\r\n\r\n1;\nx\r\n0\r\n\r\n" + hidden,
+		"two hosts":              "GET /livez HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n" + hidden,
+		"no host":                "GET /livez HTTP/1.1\r\n\r\n" + hidden,
+		"a zero byte":            "GET /livez HTTP/1.1\r\nHost: x\r\nX-A: a\x00b\r\n\r\n" + hidden,
+		"HTTP/2 at once":         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + hidden,
+	} {
+		answers, body := exchange(t, s, c)
+		if len(answers) != 1 || answers[0].StatusCode < 400 || !answers[0].Close {
+			t.Errorf("%s: %d answers: %v, %q", name, len(answers), answers, body)
+		}
+	}
+	upgrade := "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n"
+	if answers, _ := exchange(t, s, upgrade+strings.Replace(hidden, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1)); len(answers) != 2 || answers[0].StatusCode != 200 || answers[0].ProtoMajor != 1 {
+		t.Errorf("asked for HTTP/2: %v", answers)
+	}
+}
+
+// exchange sends bytes and gives all answers until the connection ends.
+func exchange(t *testing.T, s *rig.Server, request string) (answers []*http.Response, last string) {
+	t.Helper()
+	conn := reach(t, s)
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(conn)
+	for {
+		answer, err := http.ReadResponse(in, nil)
+		if err != nil {
+			return answers, last
+		}
+		body, _ := io.ReadAll(answer.Body)
+		answers, last = append(answers, answer), string(body)
 	}
 }

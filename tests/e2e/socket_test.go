@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -92,15 +91,11 @@ func (x *target) unharmed() {
 // residentSet is a process's memory in bytes.
 func residentSet(t testing.TB, pid int) int64 {
 	t.Helper()
-	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	resident, err := rig.Resident(pid)
 	if err != nil {
-		t.Skip("memory is read from /proc")
+		t.Skip("memory is read from /proc: ", err)
 	}
-	pages, err := strconv.ParseInt(strings.Fields(string(content))[1], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pages * int64(os.Getpagesize())
+	return resident
 }
 
 // badFrames are the committed frames that every decoder refuses.
