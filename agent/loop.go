@@ -147,6 +147,8 @@ func (l *loop) logClosed(e link.Closed) {
 	switch {
 	case e.Code == wire.CloseDuplicateNode:
 		l.log.Error(duplicateAdvice, "reason", e.Err)
+	case e.Code == wire.CloseVersion:
+		l.log.Error("this agent and the control plane speak no common protocol: upgrade the older one; it is retried in minutes", "reason", e.Err)
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
 		l.log.Error("the control plane refuses this node's credential: it is retried in minutes, and never enrolled anew by itself", "reason", e.Err)
 	default:

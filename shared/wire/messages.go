@@ -19,6 +19,13 @@ const (
 	NodeSecretHeader = "Rockpool-Node-Secret"
 )
 
+// Agree gives the protocol of a session with somebody who speaks from lowest to
+// highest: the newest that both know. False: there is none.
+func Agree(lowest, highest int64) (proto int64, ok bool) {
+	proto = min(highest, ProtoMax)
+	return proto, proto >= max(lowest, ProtoMin)
+}
+
 // Type names a message (key "t").
 type Type string
 

@@ -12,7 +12,7 @@ import (
 func (m *Hello) Validate() error {
 	c := checker{kind: TypeHello}
 	c.optionalName("node_id", m.NodeID)
-	c.within("proto_min", m.ProtoMin, 1, maxProto)
+	c.within("proto_min", m.ProtoMin, 0, maxProto)
 	c.within("proto_max", m.ProtoMax, m.ProtoMin, maxProto)
 	m.AgentVersion = CleanText(m.AgentVersion, MaxID)
 	m.OS = CleanText(m.OS, MaxID)

@@ -26,7 +26,7 @@ func TestHello_RefusalNamesTheField(t *testing.T) {
 	}
 	for field, spoil := range map[string]func(*Hello){
 		"node_id":               func(h *Hello) { h.NodeID = "Bad Name" },
-		"proto_min":             func(h *Hello) { h.ProtoMin = 0 },
+		"proto_min":             func(h *Hello) { h.ProtoMin = -1 },
 		"proto_max":             func(h *Hello) { h.ProtoMax = 0 },
 		"machine_id":            func(h *Hello) { h.MachineID = "a b" },
 		"boot_id":               func(h *Hello) { h.BootID = "" },

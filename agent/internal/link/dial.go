@@ -61,9 +61,12 @@ func closed(conn int64, err error) Closed {
 	c := Closed{Conn: conn, Err: err}
 	var refusal *wsconn.Refusal
 	var end *wsconn.End
+	var version *VersionError
 	switch {
 	case errors.As(err, &refusal):
 		c.Status, c.Floor = refusal.Status, refusal.RetryAfter
+	case errors.As(err, &version):
+		c.Code, c.Floor = wire.CloseVersion, wire.CloseVersion.RetryAfter()
 	case errors.As(err, &end) && !end.Local:
 		c.Code, c.Floor = end.Code, end.Code.RetryAfter()
 	}

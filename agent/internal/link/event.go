@@ -23,7 +23,7 @@ type Received struct {
 type Closed struct {
 	Conn   int64
 	Status int            // HTTP status when the upgrade was refused
-	Code   wire.CloseCode // with which the control plane ended it; 0: it did not
+	Code   wire.CloseCode // with which it ended, by the control plane or for its version; 0: without
 	Floor  time.Duration  // least wait that the server asked for, or that the close code means
 	Err    error          // for the log
 }

@@ -1,6 +1,8 @@
 package link
 
 import (
+	"fmt"
+
 	"rockpool/shared/wire"
 	"rockpool/shared/wsconn"
 )
@@ -34,6 +36,11 @@ func (l *Link) take(number int64, conn *wsconn.Conn, m wire.Message) error {
 	}
 	switch body := body.(type) {
 	case wire.Welcome:
+		if _, ok := wire.Agree(body.Proto, body.Proto); !ok {
+			err := &VersionError{body.Proto}
+			conn.Close(wire.CloseVersion, err.Error())
+			return err
+		}
 		conn.SetSendLimits(within(body.Limits, wire.DefaultLimits()))
 	case wire.Error:
 		l.cfg.Log.Warn("the control plane found a fault with a message", "code", body.Code, "detail", body.Detail)
@@ -43,6 +50,13 @@ func (l *Link) take(number int64, conn *wsconn.Conn, m wire.Message) error {
 	// end, because cutting it here would take along what still has to go out.
 	l.post(Received{number, body})
 	return nil
+}
+
+// VersionError is a welcome of a protocol that this agent does not speak.
+type VersionError struct{ Proto int64 }
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the control plane speaks protocol %d, this agent %d to %d", e.Proto, wire.ProtoMin, wire.ProtoMax)
 }
 
 // decode gives the body of a message that an agent receives; nil for any other.

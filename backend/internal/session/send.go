@@ -54,7 +54,7 @@ func (h *Hub) offerOf(s *core.Send) wire.Offer {
 
 func (h *Hub) welcomeOf(to *session, s *core.Send) wire.Welcome {
 	return wire.Welcome{
-		Proto: wire.ProtoMax, NodeID: s.Node, Epoch: s.Epoch, Chain: to.chain, Limits: h.cfg.Limits, Times: h.cfg.Times,
+		Proto: to.proto, NodeID: s.Node, Epoch: s.Epoch, Chain: to.chain, Limits: h.cfg.Limits, Times: h.cfg.Times,
 		Pool: s.Welcome.Pool, Holds: holdsOf(s.Welcome.Holds), Void: refsOf(s.Welcome.Void),
 	}
 }

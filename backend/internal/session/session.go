@@ -28,6 +28,7 @@ type session struct {
 	epoch   int64  // 0 until the loop gave one; written under hub.mu, in the loop
 	claimed bool   // a claim of authority was audited
 	chain   string // what its welcome brings
+	proto   int64  // that both sides speak
 
 	pace  pace
 	tails tails
@@ -111,10 +112,12 @@ func (s *session) hello(credential *enroll.Credential) bool {
 
 // open registers the node and enters the hub; the loop sends the welcome.
 func (s *session) open(credential *enroll.Credential, hello *wire.Hello, unknown []string) error {
-	if hello.ProtoMax < wire.ProtoMin || hello.ProtoMin > wire.ProtoMax {
+	proto, ok := wire.Agree(hello.ProtoMin, hello.ProtoMax)
+	if !ok {
 		return fleet.Errorf(fleet.CodeVersion, fmt.Sprintf(
-			"this server speaks protocol %d to %d, the agent %d to %d", wire.ProtoMin, wire.ProtoMax, hello.ProtoMin, hello.ProtoMax))
+			"this server speaks protocol %d to %d, the agent %d to %d: upgrade the older one", wire.ProtoMin, wire.ProtoMax, hello.ProtoMin, hello.ProtoMax))
 	}
+	s.proto = proto
 	ctx, cancel := context.WithTimeout(s.gateway.ctx, registerWithin)
 	defer cancel()
 	registered, err := s.gateway.desk.Register(ctx, *credential, claimOf(hello, s.from))

@@ -1,5 +1,5 @@
-// Package wiretest gives the tests of both sides of the channel the same hostile
-// bytes: the seeds of the pre-scan's fuzz target.
+// Package wiretest gives the tests of both sides of the channel the same recorded and
+// hostile bytes: the golden frames, and the seeds of the pre-scan's fuzz target.
 package wiretest
 
 import (
