@@ -76,7 +76,9 @@ func TestCase_N10_RefusedForItsVersionSaysSoAndComesBackSlowly(t *testing.T) {
 	n := begin(t, testConfig(t, c.server.URL))
 	s := c.next()
 	s.send(wire.Refused{Code: wire.CodeVersion, Detail: "this server speaks protocol 2 to 3, the agent 1 to 1: upgrade the older one", RetryAfterMs: 600_000, Fatal: true})
-	await(t, "the line", func() bool { return strings.Contains(n.snapshot(), "version_unsupported: this server speaks protocol 2 to 3") })
+	await(t, "the line", func() bool {
+		return strings.Contains(n.snapshot(), "version_unsupported: this server speaks protocol 2 to 3")
+	})
 	n.stop()
 	if len(c.dials()) != 1 {
 		t.Errorf("%d dials", len(c.dials()))
