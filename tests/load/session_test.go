@@ -36,7 +36,7 @@ func ours(b *testing.B, sessions int) *target {
 	user, _ := s.NewUser(b, "crowd", "crowd")
 	license := s.NewLicense(b, user, int64(sessions))
 	return &target{
-		pid: s.PID(), address: strings.TrimPrefix(s.URL, "http://"), debug: strings.TrimSuffix(s.MetricsURL, "/metrics"),
+		pid: s.PID(), address: strings.TrimPrefix(s.URL, "http://"), debug: s.DebugURL(),
 		header: func(int) http.Header {
 			var secret [32]byte
 			rand.Read(secret[:])

@@ -214,7 +214,7 @@ type desk struct {
 
 const deskPassword = "correct horse battery staple"
 
-func newDesk(t *testing.T, s *rig.Server) *desk {
+func newDesk(t testing.TB, s *rig.Server) *desk {
 	t.Helper()
 	_, err := s.Admin.CreateUser(t.Context(), backendtest.UserRequest{Name: "desk", Roles: []string{"operator"}, Password: deskPassword})
 	if err != nil {

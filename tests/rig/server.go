@@ -207,6 +207,9 @@ func (s *Server) Metric(t testing.TB, name string) float64 {
 	return MetricAt(t, s.MetricsURL, name)
 }
 
+// DebugURL is the base of metrics and profiles.
+func (s *Server) DebugURL() string { return strings.TrimSuffix(s.MetricsURL, "/metrics") }
+
 // MetricAt is the value of a metric without labels that stands at a URL.
 func MetricAt(t testing.TB, url, name string) float64 {
 	t.Helper()

@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strconv"
@@ -78,14 +77,24 @@ func New(from fs.FS) (*Page, error) {
 	return p, nil
 }
 
+// media types by extension: the machine's own table may lack some and change others,
+// and would be held in memory.
+var media = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".json": "application/json", ".webmanifest": "application/manifest+json", ".txt": "text/plain; charset=utf-8",
+	".svg": "image/svg+xml", ".png": "image/png", ".ico": "image/x-icon", ".woff2": "font/woff2",
+}
+
 func ready(name string, content []byte) (file, error) {
 	sum := sha256.Sum256(content)
 	f := file{
-		plain: content, media: mime.TypeByExtension(path.Ext(name)),
+		plain: content, media: media[path.Ext(name)],
 		tag: `"` + hex.EncodeToString(sum[:16]) + `"`, forever: strings.HasPrefix(name, assets),
 	}
-	if path.Ext(name) == ".woff2" { // not every system's table has it
-		f.media = "font/woff2"
+	switch {
+	case f.media == "":
+		return file{}, fmt.Errorf("%s: no media type is known for it: add one", name)
+	case f.media == media[".woff2"]:
 		return f, nil // is compressed
 	}
 	var zipped bytes.Buffer
