@@ -8,15 +8,18 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"rockpool/shared/wire"
+	"rockpool/shared/wsconn/wsconntest"
 )
 
 // pair connects a client and a server.
@@ -316,5 +319,77 @@ func TestEnd_SaysWhoAndWhy(t *testing.T) {
 		if end.Error() != want {
 			t.Errorf("got %q, want %q", end.Error(), want)
 		}
+	}
+}
+
+// eager writes its first bytes together with those behind them.
+type eager struct {
+	net.Conn
+	behind []byte
+}
+
+func (e *eager) Write(p []byte) (int, error) {
+	_, err := e.Conn.Write(append(p, e.behind...))
+	e.behind = nil
+	return len(p), err
+}
+
+// What came with the request is not lost, however much it is, and what follows
+// comes behind it.
+func TestAccept_TakesWhatCameBehindTheRequest(t *testing.T) {
+	for _, size := range []int{1, 500, 3000, 60 << 10} {
+		address, accepted := serve(t, AcceptOptions{})
+		conn, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		result, err := wire.EncodeFrame(nil, wire.DefaultLimits(), wire.Msg(wire.Result{Job: job, Attempt: 1, Status: wire.ResultFailed, Tail: make([]byte, size)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame := wsconntest.Frame(wsconntest.Binary, true, result)
+		client, answer, err := wsconntest.Upgrade(&eager{conn, slices.Concat(frame, frame, frame[:len(frame)-1])}, ours())
+		if client == nil {
+			t.Fatalf("upgrade: %v, %v", answer, err)
+		}
+		server := next(t, accepted)
+		for range 2 {
+			if got, err := received(t, "a frame behind the request", server); err != nil || got.Size != len(result) {
+				t.Fatalf("size %d: got %d bytes, %v", size, got.Size, err)
+			}
+		}
+		if _, err := client.Conn.Write(frame[len(frame)-1:]); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := received(t, "the third frame", server); err != nil || got.Size != len(result) {
+			t.Fatalf("size %d: got %d bytes, %v", size, got.Size, err)
+		}
+	}
+}
+
+// Who speaks is alive: it is not pinged, and a pong that stands behind what it says
+// is not missed.
+func TestPing_NoneWhileThePeerSpeaks(t *testing.T) {
+	address, accepted := serve(t, AcceptOptions{Options: Options{PingEvery: time.Hour, PongWithin: time.Millisecond}})
+	client := upgrade(t, address, ours())
+	server := next(t, accepted)
+	goodbye, err := wire.EncodeFrame(nil, wire.HelloLimits(), wire.Msg(wire.Goodbye{Kind: wire.GoodbyeStop}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		client.write(wsconntest.Binary, true, goodbye)
+		if _, err := received(t, "a frame", server); err != nil {
+			t.Fatal(err)
+		}
+		server.pingOnce()
+	}
+	server.ping.Stop()
+	if err := server.Send(wire.Msg(wire.Goodbye{Kind: wire.GoodbyeStop})); err != nil {
+		t.Fatal(err)
+	}
+	if opcode, _, err := client.Read(); err != nil || opcode != wsconntest.OpBinary {
+		t.Errorf("the first frame to it has the opcode %d, %v", opcode, err)
 	}
 }

@@ -208,13 +208,25 @@ func TestAttack_A30_APeerThatNeverReadsIsClosed(t *testing.T) {
 	a.send(frameOf(t, helloFrom("ams-1")))
 	a.receive()
 	flood := core.Send{Kind: core.SendError, Node: "ams-1", Epoch: 1, Detail: strings.Repeat("x", 60<<10)}
+	before := heap()
 	for range 10_000 { // 600 MB, if anybody kept it
 		if r.hub.Deliver([]core.Send{flood}); r.hub.Counts().SlowConsumers > 0 {
 			break
 		}
 	}
+	if grown := heap() - before; grown > 4<<20 {
+		t.Errorf("%d KiB are held for it", grown>>10)
+	}
 	r.loop.await(t, "closed ams-1 1")
 	if n := r.hub.Counts().SlowConsumers; n != 1 {
 		t.Errorf("%d slow consumers, want 1", n)
 	}
+}
+
+// heap is what is alive, in bytes.
+func heap() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
 }
