@@ -25,8 +25,9 @@ export const serverAway = expected;
 export const test = base.extend<{ problems: string[] }>({
   problems: async ({ page }, use) => {
     const problems: string[] = [];
-    // The question who is signed in is answered with 401 to those who are not.
-    watch(page, problems, /401 \(Unauthorized\).*\/v1\/session/);
+    // The question who is signed in is answered with 401 to those who are not; a job
+    // may end between the question why it waits and the answer.
+    watch(page, problems, /401 \(Unauthorized\).*\/v1\/session|409 \(Conflict\).*\/explain$/);
     await use(problems);
     expect(problems).toEqual([]);
   },
