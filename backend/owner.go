@@ -84,6 +84,7 @@ func (o *owner) run(ctx context.Context, front *gate, address net.Addr) error {
 	group.Go(func() error { return o.shard.Run(ctx) })
 	group.Go(func() error { return o.showView(ctx) })
 	group.Go(func() error { return o.keepHouse(ctx) })
+	group.Go(func() error { return o.watchDatabase(ctx) })
 	if o.cfg.MetricsListen != "" {
 		group.Go(func() error { return o.serveMetrics(ctx) })
 	}
@@ -147,6 +148,34 @@ func (o *owner) Ready(ctx context.Context) error {
 		return &fleet.Error{Code: fleet.CodeUnavailable, Detail: "the database does not answer", Cause: err}
 	}
 	return nil
+}
+
+// databaseLook lies between two looks whether the database answers.
+const databaseLook = time.Second
+
+// watchDatabase tells the loop when the database stops to answer, and when it is
+// back: one that hangs shows in no error, and nodes that dial anew meanwhile can't be
+// identified.
+func (o *owner) watchDatabase(ctx context.Context) error {
+	answers := true
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(databaseLook):
+		}
+		err := o.Ready(ctx)
+		if ctx.Err() != nil || (err == nil) == answers {
+			continue
+		}
+		answers = err == nil
+		if answers {
+			o.log.Warn("the database answers again: leases run out after a full grace")
+		} else {
+			o.log.Warn("the database does not answer: no lease runs out", "error", err)
+		}
+		o.loop.Database(answers)
+	}
 }
 
 // idempotencyKept is how long a POST's key is remembered.

@@ -148,6 +148,12 @@ type FleetRow struct {
 	WaitP50       int64      `msgpack:"wait_p50_ms"`
 	WaitP95       int64      `msgpack:"wait_p95_ms"`
 	Placements    int64      `msgpack:"placements"` // that last
+	// Frozen is for how long no lease has run out by a fault of the control plane; 0:
+	// leases run out. FrozenFor is how much longer that is, 0: nobody knows yet. FrozenBy
+	// is what froze it: database, standstill, restart.
+	Frozen    int64  `msgpack:"frozen_ms,omitempty"`
+	FrozenFor int64  `msgpack:"frozen_for_ms,omitempty"`
+	FrozenBy  string `msgpack:"frozen_by,omitempty"`
 }
 
 // PoolRow is one pool with its sums, as in FleetRow. OldestWait is the age of its
@@ -172,6 +178,9 @@ type PoolRow struct {
 	FreeSlots     int64      `msgpack:"threshold_free_slots"`
 	NotReadyPct   int64      `msgpack:"threshold_not_ready_pct"`
 	Version       int64      `msgpack:"version"` // of the record, for If-Match
+	// MassLoss is for how long most of its nodes have been silent and their work kept
+	// for them; 0: it is not.
+	MassLoss int64 `msgpack:"mass_loss_ms,omitempty"`
 }
 
 // AlarmRow is one alarm that lasts. Age and Last are the ages of its raising and

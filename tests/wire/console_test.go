@@ -35,7 +35,13 @@ func consoleGoldens() []golden {
 		ID: job1, App: "cam-7", Role: "origin", Key: "stream-42", Purpose: "publish", State: "draining", Nodes: []string{"edge-1", "edge-2"},
 		Pools: []string{"pool-7", "pool-7"}, Slots: 1, Fallback: true, CreatedAt: 1796000000000, Left: 240000,
 	}
+	frozen, silent := fleet, pool
+	frozen.Frozen, frozen.FrozenFor, frozen.FrozenBy, silent.MassLoss = 61_000, 29_000, "database", 95_000
 	return []golden{
+		one("snapshot_fleet_frozen", wire.Snapshot{Topic: wire.TopicFleet, Rev: 3, Last: true, Fleet: []wire.FleetRow{frozen}}),
+		one("snapshot_pools_mass_loss", wire.Snapshot{Topic: wire.TopicPools, Rev: 3, Last: true, Pools: []wire.PoolRow{silent}}),
+		one("delta_fleet_frozen", wire.Delta{Topic: wire.TopicFleet, Prev: 2, Rev: 3, Fleet: []wire.FleetRow{frozen}}),
+		one("delta_pools_mass_loss", wire.Delta{Topic: wire.TopicPools, Prev: 2, Rev: 3, Pools: []wire.PoolRow{silent}}),
 		one("subscribe", wire.Subscribe{Topic: wire.TopicNodes, Filter: wire.Filter{Pool: "pool-7", State: "suspect"}}),
 		one("subscribe_least", wire.Subscribe{Topic: wire.TopicJob + job1}),
 		one("more", wire.More{Topic: wire.TopicNodes, Part: 1}),

@@ -34,6 +34,11 @@ func (c *adminReady) Run(ctx context.Context, d *desk) error {
 	var g grid
 	g.fact("status", health.Status)
 	g.fact("detail", health.Detail)
+	if f := health.Frozen; f != nil {
+		g.fact("fleet frozen since", f.Since)
+		g.fact("fleet frozen by", f.By)
+		g.fact("fleet frozen until", f.Until)
+	}
 	if err := d.show(health, g); err != nil || health.Status == "ok" {
 		return err
 	}

@@ -102,8 +102,9 @@ func TestControl_AsksWhatItWasTold(t *testing.T) {
 		"node history n":              "GET /v1/nodes/n/history",
 		"pool delete p --reason=sold": "DELETE /v1/admin/node-pools/p?reason=sold",
 		"audit list --action=cordon --object=node:a --text=t": "GET /v1/admin/audit?action=cordon&object=node%3Aa&text=t",
-		"pool history p": "GET /v1/pools/p/history",
-		"alignment":      "GET /v1/admin/alignment",
+		"pool history p":            "GET /v1/pools/p/history",
+		"alignment":                 "GET /v1/admin/alignment",
+		"pool release p --reason r": "POST /v1/pools/p/release",
 		"app candidates a --role=edge --runner=x --slots=2":         "GET /v1/apps/a/candidates?role=edge&runner=x&slots=2",
 		"app candidates a --backend=cpu --region=ams --runner=noop": "GET /v1/apps/a/candidates?backend=cpu&region=ams&runner=noop",
 	} {

@@ -17,6 +17,7 @@ type poolCommand struct {
 	Create  poolCreate  `cmd:"" help:"Create a named pool; until something resolves to it, it is a canary pool."`
 	Set     poolSet     `cmd:"" help:"Give a pool another name, state or thresholds; what is not named stays."`
 	Delete  poolDelete  `cmd:"" help:"Delete a named pool that no node, binding or grant refers to."`
+	Release poolRelease `cmd:"" help:"End a pool's mass loss: the work of its silent nodes goes elsewhere."`
 	Promote poolPromote `cmd:"" help:"Move all nodes of a canary pool to another pool when the checks hold."`
 }
 
@@ -146,6 +147,20 @@ func (c *poolDelete) Run(ctx context.Context, server *client.Client) error {
 	return server.DeletePool(ctx, c.ID, c.Reason, c.Version)
 }
 
+type poolRelease struct {
+	ID     string `arg:"" help:"Pool."`
+	Reason string `placeholder:"TEXT" help:"Why, for the audit entry."`
+}
+
+// Run releases the pool.
+func (c *poolRelease) Run(ctx context.Context, d *desk, server *client.Client) error {
+	p, err := server.ReleasePool(ctx, c.ID, c.Reason)
+	if err != nil {
+		return err
+	}
+	return showPool(d, p)
+}
+
 type poolPromote struct {
 	ID        string         `arg:"" help:"Canary pool."`
 	To        string         `required:"" placeholder:"POOL" help:"Pool to move its nodes to."`
@@ -204,6 +219,9 @@ func showPool(d *desk, p rest.Pool) error {
 	g.fact("running", p.Running)
 	g.fact("queued", p.Queued)
 	g.fact("overdue", p.Overdue)
+	if p.MassLossSince != nil {
+		g.fact("mass loss since", p.MassLossSince)
+	}
 	g.fact("alarm: queue wait", p.Thresholds.QueueWait)
 	g.fact("alarm: free slots", p.Thresholds.FreeSlots)
 	g.fact("alarm: not ready %", p.Thresholds.NotReadyPct)

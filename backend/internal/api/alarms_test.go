@@ -78,3 +78,18 @@ func TestHolds_OfTheControlPlaneAreLiftedBySuperadmins(t *testing.T) {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 }
+
+func TestReleasePool_ConflictWhereNothingStands(t *testing.T) {
+	w := newWorld(t)
+	if rec := w.asUser(root, "POST", "/v1/pools/default/release", ""); rec.Code != 409 || read[rest.Problem](t, rec).Code != "conflict" {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	for path, want := range map[string]int{"/v1/pools/pool-7/release": 200, "/v1/pools/nowhere/release": 404, "/v1/pools/pool-7/release?x": 400} {
+		if rec := w.asUser(root, "POST", path, `{"reason":"power cut"}`); rec.Code != want {
+			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
+		}
+	}
+	if rec := w.asUser(root, "POST", "/v1/pools/pool-7/release", `{"reason":"two\nlines"}`); rec.Code != 400 {
+		t.Errorf("a reason of two lines: %d %s", rec.Code, rec.Body)
+	}
+}

@@ -47,14 +47,16 @@ type Live interface {
 	LiveJobs(ctx context.Context, ids []ids.JobID) (map[ids.JobID]core.JobView, error)
 	LiveNodes(ctx context.Context, ids []string) (map[string]core.NodeView, error)
 	Fleet(ctx context.Context) (*core.FleetView, error)
+	Frozen(ctx context.Context) (core.Freeze, error)
 	Explain(ctx context.Context, id ids.JobID) (core.Explanation, bool, error)
 	NodePast(ctx context.Context, id string) (core.NodePast, error)
 	WallAt(fleet.Time) time.Time
 }
 
 // Words of people about what the loop alone keeps. They answer after the commit;
-// not_found: there is no such hold or lasting alarm.
+// not_found: there is no such hold, mass loss or lasting alarm.
 type Words interface {
+	ReleasePool(ctx context.Context, pool string, by core.Actor, reason string) error
 	LiftHold(ctx context.Context, node string, kind fleet.HoldKind, owner fleet.HoldOwner, by core.Actor, reason string) error
 	AckAlarm(ctx context.Context, id int64, by core.Actor, name string) error
 	SilenceAlarm(ctx context.Context, id int64, until time.Time, by core.Actor, name, reason string) error

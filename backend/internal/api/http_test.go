@@ -10,8 +10,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"rockpool/backend/internal/access"
+	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/rest"
 	"rockpool/shared/ids"
@@ -158,6 +160,11 @@ func TestHealth(t *testing.T) {
 	w.notReady = nil
 	if rec := w.ask("", "GET", "/readyz", ""); rec.Code != 200 {
 		t.Errorf("readyz: %d", rec.Code)
+	}
+	w.down, w.frozen = nil, core.Freeze{Since: 1000, Until: 91_000, Cause: core.FrozenByDatabase}
+	if h := read[rest.Health](t, w.ask("", "GET", "/readyz", "")); h.Frozen == nil || h.Frozen.By != "database" || h.Frozen.Until == nil ||
+		h.Frozen.Until.Sub(h.Frozen.Since.Time) != 90*time.Second {
+		t.Errorf("readyz shows a freeze as %+v", h)
 	}
 	// A wrong credential does not make a health check fail.
 	if rec := w.ask("", "GET", "/livez", "", "Authorization", "Bearer nonsense"); rec.Code != 200 {

@@ -30,7 +30,7 @@ func (a *API) listPools(c *call) error {
 		}
 	}
 	key := func(p *core.PoolView) string { return p.Pool.ID }
-	return c.JSON(http.StatusOK, listOf(rows, page, key, poolDoc))
+	return c.JSON(http.StatusOK, listOf(rows, page, key, a.poolDoc))
 }
 
 func (a *API) getPool(c *call) error {
@@ -81,7 +81,7 @@ func (a *API) readPool(c *call, id string) (*rest.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := poolDoc(row)
+	doc := a.poolDoc(row)
 	doc.Sharing = sharingOf(resolvers)
 	for i := range resolvers {
 		// Whoever may see the pool as a neighbor only is told of their own apps.
@@ -90,6 +90,33 @@ func (a *API) readPool(c *call, id string) (*rest.Pool, error) {
 		}
 	}
 	return &doc, nil
+}
+
+// releasePool lets the work of a pool's silent nodes go elsewhere before its mass loss
+// ends by itself.
+func (a *API) releasePool(c *call, in *rest.ReasonRequest) error {
+	id, err := c.named("pool")
+	if err != nil {
+		return err
+	}
+	if err := checkLine("reason", in.Reason, maxReason); err != nil {
+		return err
+	}
+	if _, err := a.readPool(c, id); err != nil {
+		return err
+	}
+	err = a.dispatch.ReleasePool(c.ctx(), id, c.by(), in.Reason)
+	if isNotFound(err) {
+		return fleet.Errorf(fleet.CodeConflict, "no mass loss stands in pool "+id)
+	}
+	if err != nil {
+		return err
+	}
+	doc, err := a.readPool(c, id)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, doc)
 }
 
 // poolView is a pool as it is now.
@@ -136,14 +163,15 @@ func (a *API) existingPool(c *call, id string) error {
 	return err
 }
 
-func poolDoc(p *core.PoolView) rest.Pool {
+func (a *API) poolDoc(p *core.PoolView) rest.Pool {
 	return rest.Pool{
 		ID: p.Pool.ID, Name: p.Pool.Name, Kind: string(p.Pool.Kind), State: string(p.Pool.State), Nodes: int(p.Nodes),
 		Leases: rest.LeaseCounts{
 			New: int(p.New), Ready: int(p.Ready), Suspect: int(p.Suspect), Lost: int(p.Lost), Left: int(p.Left),
 		},
 		Held: int(p.Held), TotalSlots: p.SlotsTotal, FreeSlots: p.SlotsFree, Running: int(p.Running), Queued: int(p.Queued),
-		Overdue: int(p.Overdue), Canary: p.Canary, Thresholds: thresholdsDoc(p.Pool.Thresholds), Version: p.Pool.Version,
+		Overdue: int(p.Overdue), Canary: p.Canary, Thresholds: thresholdsDoc(p.Pool.Thresholds),
+		MassLossSince: rest.AtPtr(a.wall(p.MassLoss)), Version: p.Pool.Version,
 	}
 }
 

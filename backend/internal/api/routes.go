@@ -141,6 +141,9 @@ var fleetRoutes = []Route{
 	{Method: get, Path: "/v1/pools/:id/history", Object: "pool", Action: "read", handling: plain((*API).poolHistory),
 		Summary: "How a pool's slots and queue were: a point a minute of the last six hours, the oldest first. It begins with the server's start.",
 		Answers: rest.List[rest.PoolPoint]{}, Status: ok, Fails: missing},
+	{Method: post, Path: "/v1/pools/:id/release", Object: "pool", Action: "release", handling: mayTake((*API).releasePool),
+		Summary: "End a pool's mass loss: the work of its silent nodes goes elsewhere as their leases run out. A conflict when none stands.",
+		Answers: rest.Pool{}, Status: ok, Fails: []int{404, 409}},
 }
 
 // poolRoutes are of the pools, and of what leads work to them.

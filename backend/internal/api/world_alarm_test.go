@@ -52,6 +52,16 @@ func (w *world) SilenceAlarm(_ context.Context, id int64, until time.Time, by co
 	return err
 }
 
+func (w *world) Frozen(context.Context) (core.Freeze, error) { return w.frozen, w.down }
+
+func (w *world) ReleasePool(_ context.Context, pool string, by core.Actor, _ string) error {
+	w.actors = append(w.actors, record.Actor{Subject: by.Subject, Address: by.Address, RequestID: by.RequestID})
+	if pool == fleet.PoolDefault {
+		return fleet.Errorf(fleet.CodeNotFound, "none stands")
+	}
+	return nil
+}
+
 func (w *world) LiftHold(_ context.Context, node string, kind fleet.HoldKind, owner fleet.HoldOwner, by core.Actor, _ string) error {
 	w.actors = append(w.actors, record.Actor{Subject: by.Subject, Address: by.Address, RequestID: by.RequestID})
 	n := w.nodes[node]

@@ -112,6 +112,11 @@ func (c *Client) UncordonNode(ctx context.Context, id, reason string, version in
 	return c.changeNode(ctx, id, "uncordon", rest.UncordonRequest{Reason: reason}, version)
 }
 
+// ReleasePool ends a pool's mass loss.
+func (c *Client) ReleasePool(ctx context.Context, id, reason string) (rest.Pool, error) {
+	return post[rest.Pool](ctx, c, route("v1", "pools", id, "release"), rest.ReasonRequest{Reason: reason})
+}
+
 // LiftHold lifts a hold of kind auto, deaf or quarantine; that is for superadmins.
 func (c *Client) LiftHold(ctx context.Context, id, kind, reason string, version int64) (rest.Node, error) {
 	return c.changeNode(ctx, id, "uncordon", rest.UncordonRequest{Kind: kind, Reason: reason}, version)

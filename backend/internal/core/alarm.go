@@ -100,7 +100,11 @@ func (d *Dispatch) recallAlarms(now fleet.Time, snap *Snapshot) {
 		case c.Kind == fleet.AlarmRestoredBackup:
 			d.awaitRestored(now)
 		default:
-			d.gaugeOf(c.Pool).alarms[slices.Index(gaugeKinds[:], c.Kind)] = c
+			g := d.gaugeOf(c.Pool)
+			g.alarms[slices.Index(gaugeKinds[:], c.Kind)] = c
+			if c.Kind == fleet.AlarmMassLoss {
+				g.recallMass(now, c.RaisedAt)
+			}
 		}
 	}
 }

@@ -16,6 +16,7 @@ type look struct {
 	nodesBy fleet.Time // when more nodes will have been silent for long
 	pools   bool       // a pool's wait or its slots have an alarm that lasts
 	hopes   bool       // what nodes are has changed, or where work may go
+	counted fleet.Time // when the nodes were counted last
 	calm    fleet.Time // until then nodes may still come back from a restart
 }
 
@@ -48,11 +49,19 @@ func (d *Dispatch) lookDue(now fleet.Time, t timer, out *Effects) {
 	d.settleCohorts(now, out)
 	d.lookAtCohorts(now, out)
 	if l.nodes || l.nodesBy <= now {
-		l.nodes, l.nodesBy = false, d.lookAtNodes(now)
-		if now < l.calm {
-			l.nodesBy = min(l.nodesBy, l.calm)
-		}
+		d.countNodes(now, out)
 	}
 	d.lookAtPools(now, out)
 	d.alarms.Tell(func(c *alarm.Case) { d.writeAlarm(now, c, out) })
+}
+
+// countNodes counts the nodes that are not ready, and sees what that makes of their
+// pools.
+func (d *Dispatch) countNodes(now fleet.Time, out *Effects) {
+	l := &d.look
+	l.nodes, l.nodesBy = false, d.lookAtNodes(now)
+	if d.settling(now) {
+		l.nodesBy = min(l.nodesBy, d.settled())
+	}
+	d.lookAtMass(now, out)
 }

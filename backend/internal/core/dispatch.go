@@ -89,6 +89,7 @@ type Dispatch struct {
 	rev     uint64
 	loaded  uint64     // the revision of the newest Load
 	excused fleet.Time // when nodes' silence was put down to this process last; 0: never
+	freeze  Freeze     // the newest
 	resume  *resume
 }
 
@@ -178,6 +179,9 @@ func (d *Dispatch) jobDue(now fleet.Time, t timer, j *job, out *Effects) {
 // excuse forgets the silence of a time in which nobody listened.
 func (d *Dispatch) excuse(now, late fleet.Time, out *Effects) {
 	d.excused = now
+	if !d.freeze.lasts() {
+		d.frozen(now, now-late, now+d.cfg.Lost, FrozenByStandstill)
+	}
 	late += d.cfg.OfferTimeout
 	d.timers.delay(late)
 	if d.look.at != fleet.Never {

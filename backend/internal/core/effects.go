@@ -242,6 +242,7 @@ type AuditNote struct {
 	Node   string
 	Job    ids.JobID // zero: none
 	Alarm  int64     // 0: none
+	Pool   string    // of what concerns one
 	Detail string
 	By     *Actor // nil: the node's own doing
 }

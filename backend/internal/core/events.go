@@ -70,13 +70,14 @@ const (
 
 // Actions of the audit notes that the core writes.
 const (
-	AuditResultFenced   = "result_fenced"    // a stale attempt, or over a superseded session
-	AuditResultNotYours = "result_not_yours" // the attempt belongs to another node
-	AuditAcceptNotYours = "accept_not_yours"
-	AuditAcceptFenced   = "accept_fenced"   // over a superseded session
-	AuditResultConflict = "result_conflict" // another body for a result that is stored
-	AuditHoldLifted     = "hold_lifted"     // a person lifted an automatic or a node's own hold
-	AuditSecretRotated  = "secret_rotated"  // a session was opened with the new one: the old one is good for nothing
+	AuditResultFenced     = "result_fenced"    // a stale attempt, or over a superseded session
+	AuditResultNotYours   = "result_not_yours" // the attempt belongs to another node
+	AuditAcceptNotYours   = "accept_not_yours"
+	AuditAcceptFenced     = "accept_fenced"      // over a superseded session
+	AuditResultConflict   = "result_conflict"    // another body for a result that is stored
+	AuditHoldLifted       = "hold_lifted"        // a person lifted an automatic or a node's own hold
+	AuditSecretRotated    = "secret_rotated"     // a session was opened with the new one: the old one is good for nothing
+	AuditMassLossReleased = "mass_loss_released" // a person ended what kept a pool's work
 
 	AuditAlarmAcknowledged = "alarm_acknowledged"
 	AuditAlarmSilenced     = "alarm_silenced"

@@ -29,25 +29,38 @@ type gauge struct {
 	silent   int32 // of those, for so long that a ready one would be suspect
 	counted  int32 // silent ones that the alarm has counted
 
-	alarms [3]*alarm.Case // of gaugeKinds; nil: it does not last
-	easy   [3]int         // looks in a row that found all well, by kind
+	gone       int32      // nodes that fell and stayed silent
+	newestFall fleet.Time // of these
+	massUntil  fleet.Time // when the mass loss ends by itself; 0: none stands
+	massOver   fleet.Time // when the last one ended
+
+	alarms [len(gaugeKinds)]*alarm.Case // nil: it does not last
+	easy   [len(gaugeKinds)]int         // looks in a row that found all well
 }
 
 const (
 	ofWait = iota
 	ofSlots
 	ofNodes
+	ofMass
 )
 
-var gaugeKinds = [...]fleet.AlarmKind{ofWait: fleet.AlarmQueueWait, ofSlots: fleet.AlarmFreeSlots, ofNodes: fleet.AlarmNodesNotReady}
+var gaugeKinds = [...]fleet.AlarmKind{
+	ofWait: fleet.AlarmQueueWait, ofSlots: fleet.AlarmFreeSlots, ofNodes: fleet.AlarmNodesNotReady, ofMass: fleet.AlarmMassLoss,
+}
 
 // gaugeOf gives the pool's; of one that nobody put, with the usual thresholds.
 func (d *Dispatch) gaugeOf(pool string) *gauge {
-	at, known := slices.BinarySearchFunc(d.gauges, pool, func(g *gauge, id string) int { return strings.Compare(g.pool, id) })
+	at, known := d.gaugeAt(pool)
 	if !known {
 		d.gauges = slices.Insert(d.gauges, at, &gauge{pool: pool, limits: fleet.DefaultThresholds()})
 	}
 	return d.gauges[at]
+}
+
+// gaugeAt is where the pool's stands, or would.
+func (d *Dispatch) gaugeAt(pool string) (at int, known bool) {
+	return slices.BinarySearchFunc(d.gauges, pool, func(g *gauge, id string) int { return strings.Compare(g.pool, id) })
 }
 
 // setLimits takes over a pool's thresholds.
@@ -68,7 +81,7 @@ func (d *Dispatch) setLimits(p *fleet.Pool) {
 // more will have been silent for long; Never: none.
 func (d *Dispatch) lookAtNodes(now fleet.Time) (next fleet.Time) {
 	for _, g := range d.gauges {
-		g.nodes, g.notReady, g.silent = 0, 0, 0
+		g.nodes, g.notReady, g.silent, g.gone, g.newestFall = 0, 0, 0, 0, 0
 	}
 	next = fleet.Never
 	for _, n := range d.order {
@@ -84,6 +97,10 @@ func (d *Dispatch) lookAtNodes(now fleet.Time) (next fleet.Time) {
 			n.gauge.silent++
 		} else {
 			next = min(next, long)
+		}
+		if d.gone(now, n) {
+			n.gauge.gone++
+			n.gauge.newestFall = max(n.gauge.newestFall, n.fell)
 		}
 	}
 	return next
@@ -164,7 +181,10 @@ func (d *Dispatch) overstep(now fleet.Time, g *gauge, kind int, more int64, out 
 // calm ends the pool's alarm of the kind, if it lasts.
 func (d *Dispatch) calm(now fleet.Time, g *gauge, kind int, out *Effects) {
 	if c := g.alarms[kind]; c != nil {
-		g.alarms[kind], g.counted = nil, 0
+		g.alarms[kind] = nil
+		if kind == ofNodes {
+			g.counted = 0
+		}
 		d.endAlarm(now, c, out)
 	}
 }
@@ -181,6 +201,9 @@ func (g *gauge) describe(d *Dispatch, now fleet.Time, a *fleet.Alarm) {
 	case fleet.AlarmFreeSlots:
 		a.WaitingNow = g.waiting
 		a.Detail = fleet.Count(d.index.Pool(g.pool).FreeSlots(), "slot") + " free, " + fleet.Count(g.waiting, "job") + " waiting"
+	case fleet.AlarmMassLoss:
+		a.Detail = strconv.Itoa(int(g.notReady)) + " of " + fleet.Count(int64(g.nodes), "node") + " fell silent at once; their work is kept for them for " +
+			seconds(massSpan) + " at most"
 	case fleet.AlarmNodesNotReady:
 		a.Detail = strconv.Itoa(int(g.notReady)) + " of " + fleet.Count(int64(g.nodes), "node") + " not ready"
 	}

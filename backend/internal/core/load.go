@@ -27,6 +27,7 @@ type resume struct {
 // from the difference comes out of the next Tick, which is due at once.
 func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 	before, beforeJobs := d.nodes, d.jobs
+	first := d.loaded == 0
 	order := d.order
 	d.clear()
 	d.rev++
@@ -63,6 +64,10 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 		d.grace(now, n)
 	}
 	d.look.calm = now + d.cfg.Lost
+	d.thaw(now)
+	if first && slices.ContainsFunc(d.order, func(n *node) bool { return n.lease.State == fleet.LeaseSuspect }) {
+		d.frozen(now, now, now+d.cfg.Lost, FrozenByRestart)
+	}
 	d.recallAlarms(now, snap)
 }
 

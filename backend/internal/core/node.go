@@ -47,6 +47,7 @@ type live struct {
 
 	past       past
 	known      knownOf
+	fell       fleet.Time // when its lease became suspect last by what the node did; 0: not since this process began
 	rejections hold.Rejections
 	silences   hold.Silences
 	probe      probe // the newest; of a deaf node
@@ -226,6 +227,7 @@ func (d *Dispatch) putNode(now fleet.Time, rec fleet.NodeRecord, gone string, ou
 		}
 	}
 	d.reindex(now, n)
+	d.watch(now, n) // its new pool may have no mass loss
 	d.passHolds(now, n, out)
 	d.settle(now, out)
 }
@@ -295,8 +297,12 @@ func (d *Dispatch) leaseDue(now fleet.Time, t timer, out *Effects) {
 		return
 	}
 	n.timer = fleet.Never
+	if n.pending == nil && d.spared(now, n, out) {
+		return // until that is over
+	}
 	if n.pending == nil && n.lease.On(lease.Silent, now, d.leases()) {
 		d.seen(n)
+		n.fall(now)
 		if n.lease.State == fleet.LeaseLost {
 			d.alarmLost(now, n, out)
 			d.close(n, fleet.CodeUnavailable, CloseLost, out)

@@ -26,11 +26,12 @@ func (d *Dispatch) ttlDue(now fleet.Time, t timer, out *Effects) {
 		return
 	}
 	p.timer = fleet.Never
-	if p.ends <= now {
+	switch {
+	case p.ends > now:
+		d.expireAt(p, p.ends)
+	case !d.freeze.lasts(): // else its holder can't renew it; Thaw spares it
 		d.endPlacement(now, p, placement.Expired, out)
-		return
 	}
-	d.expireAt(p, p.ends)
 }
 
 // sparePlacements gives every holder time to renew, after a time in which this

@@ -134,7 +134,9 @@ func (d *Dispatch) SessionClosed(now fleet.Time, id string, epoch int64, out *Ef
 		return
 	}
 	n.open, n.pending = false, nil
-	n.lease.On(lease.Broken, now, d.leases())
+	if n.lease.On(lease.Broken, now, d.leases()) {
+		n.fall(now)
+	}
 	d.seen(n)
 	d.reblock(n)
 	d.watch(now, n)

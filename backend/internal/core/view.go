@@ -118,7 +118,7 @@ func (d *Dispatch) Changed(now fleet.Time, since uint64, pools bool) *Changes {
 		}
 	}
 	if pools {
-		c.Pools, c.Alarms, c.Waits = d.poolViews(), d.Alarms(), d.queueTimes(now)
+		c.Pools, c.Alarms, c.Waits, c.Frozen = d.poolViews(), d.Alarms(), d.queueTimes(now), d.Frozen(now)
 	}
 	d.placementsChanged(c, since)
 	return c
@@ -160,7 +160,7 @@ func (d *Dispatch) poolViews() []PoolView {
 	slices.Sort(known)
 	views := make([]PoolView, len(known))
 	for i, id := range known {
-		sums[id].Queued = d.queue.First(id)
+		sums[id].Queued, sums[id].MassLoss = d.queue.First(id), d.massSince(id)
 		views[i] = *sums[id]
 	}
 	return views

@@ -89,6 +89,9 @@ type PoolView struct {
 	// OldestWait is since when the oldest of those jobs has waited; 0: none waits.
 	OldestWait fleet.Time
 	Overdue    int64 // of the queued ones, those past the pool's threshold
+	// MassLoss is since when most of its nodes are silent and their work is kept for
+	// them; 0: it is not.
+	MassLoss fleet.Time
 }
 
 // HeldCounts are held nodes by the kind of their first hold, in the order of the
@@ -122,9 +125,10 @@ type Changes struct {
 	Whole bool       // these are all nodes: memory was loaded anew
 	Nodes []NodeView // by id
 	Pools []PoolView // by id: all of them, where they were wanted
-	// Alarms that last, by id, and Waits: where the pools were wanted.
+	// Alarms that last, by id, Waits and Frozen: where the pools were wanted.
 	Alarms []fleet.Alarm
 	Waits  Waits
+	Frozen Freeze // without Since: leases run out
 	// Placements that changed, the ended ones last; with WholePlacements all that last.
 	Placements      []PlacementView
 	WholePlacements bool

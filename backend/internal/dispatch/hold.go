@@ -26,3 +26,16 @@ func (l *Loop) LiftHold(ctx context.Context, node string, kind fleet.HoldKind, o
 func (l *Loop) LeaveNode(ctx context.Context, record fleet.NodeRecord, detail string) error {
 	return l.change(ctx, func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.LeaveNode(now, record, detail, out) })
 }
+
+// ReleasePool lets the work of a pool's silent nodes go elsewhere before its mass loss
+// ends by itself; not_found: none stands. It answers after the commit.
+func (l *Loop) ReleasePool(ctx context.Context, pool string, by core.Actor, reason string) error {
+	_, err := ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, out *core.Effects, answer func(struct{}, error)) {
+		if !d.ReleasePool(now, pool, by, reason, out) {
+			answer(struct{}{}, fleet.Errorf(fleet.CodeNotFound, "no mass loss stands in pool "+pool))
+			return
+		}
+		l.afterJobCommit(func(err error) { answer(struct{}{}, err) })
+	})
+	return err
+}

@@ -31,6 +31,7 @@ func (l *Loop) doubt(helpers *errgroup.Group, ctx context.Context) {
 	}
 	l.inDoubt = true
 	l.downSince = time.Now()
+	l.core.Freeze(l.cfg.Clock.Now())
 	l.dropPending()
 	if l.inFlight == nil {
 		l.load(helpers, ctx)
@@ -130,4 +131,22 @@ func (l *Loop) answerAll(err *fleet.Error) {
 		}
 		delete(l.terminal, id)
 	}
+}
+
+// Frozen is the freeze that stands now, if one does.
+func (l *Loop) Frozen(ctx context.Context) (core.Freeze, error) {
+	return look(ctx, l, func(d *core.Dispatch, now fleet.Time) core.Freeze { return d.Frozen(now) })
+}
+
+// Database tells whether the database answers. While it does not, no lease runs out,
+// also when nothing is to be written that would show it.
+func (l *Loop) Database(answers bool) {
+	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
+		switch {
+		case !answers:
+			d.Freeze(now)
+		case !l.inDoubt: // else the load that is under way thaws
+			d.Thaw(now, out)
+		}
+	}})
 }

@@ -161,7 +161,10 @@ type Pool struct {
 	Overdue    int         `json:"overdue"`    // of these, past the threshold
 	Canary     bool        `json:"canary"`     // named, and nothing resolves to it
 	Thresholds Thresholds  `json:"thresholds"`
-	Version    int64       `json:"version"` // ETag, If-Match
+	// MassLossSince is since when most of its nodes have been silent and their work is
+	// kept for them; absent: it is not.
+	MassLossSince *Time `json:"massLossSince,omitempty"`
+	Version       int64 `json:"version"` // ETag, If-Match
 	// Detail alone, not in lists: who resolves here, and how shared it is.
 	Resolvers []Resolver `json:"resolvers,omitempty"`
 	Sharing   *Sharing   `json:"sharing,omitempty"`

@@ -40,6 +40,15 @@ type Version struct {
 
 // Health answers /livez and /readyz.
 type Health struct {
-	Status string `json:"status"` // ok, unavailable, standby
-	Detail string `json:"detail,omitempty"`
+	Status string  `json:"status"` // ok, unavailable, standby
+	Detail string  `json:"detail,omitempty"`
+	Frozen *Frozen `json:"frozen,omitempty"` // absent: leases run out as ever
+}
+
+// Frozen says since when no lease runs out, because a fault of the control plane
+// never counts against nodes.
+type Frozen struct {
+	Since Time   `json:"since"`
+	Until *Time  `json:"until,omitempty"` // then leases may run out again; absent: nobody knows yet
+	By    string `json:"by"`              // database, standstill, restart
 }

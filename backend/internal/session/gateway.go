@@ -59,6 +59,9 @@ type Gateway struct {
 	running sync.WaitGroup    // requests and sessions
 }
 
+// stopping is why connections end with a planned stop.
+const stopping = "the server stops"
+
 // peer is one connection, of a node or a console.
 type peer interface {
 	end(code wire.CloseCode, reason string)
@@ -131,7 +134,7 @@ func (g *Gateway) upgrade(w http.ResponseWriter, r *http.Request, credential enr
 	}
 	s.conn = conn
 	if !g.keep(s) {
-		conn.Close(wire.CloseShutdown, "the server stops")
+		conn.Close(wire.CloseShutdown, stopping)
 		return
 	}
 	go func() {
@@ -181,12 +184,14 @@ func (g *Gateway) drop(s peer) {
 	g.running.Done()
 }
 
-// Close takes no more connections, ends all sessions in parallel (1001) and waits
-// for them. When ctx ends first it cuts what is left and gives ctx's error. The
+// Close takes no more connections, tells each node when to dial anew, ends all
+// sessions in parallel (1001) and waits for them. When ctx ends first it cuts what is left and gives ctx's error. The
 // dispatch loop must run until Close returns.
 func (g *Gateway) Close(ctx context.Context) error {
-	for _, s := range g.stop() {
-		s.end(wire.CloseShutdown, "the server stops")
+	open := g.close()
+	g.hub.farewell()
+	for _, s := range open {
+		s.end(wire.CloseShutdown, stopping)
 	}
 	done := make(chan struct{})
 	go func() { g.running.Wait(); close(done) }()
@@ -195,14 +200,14 @@ func (g *Gateway) Close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	for _, s := range g.stop() {
+	for _, s := range g.close() {
 		s.cut()
 	}
 	return ctx.Err()
 }
 
-// stop gives the connections that are open; from now on none joins them.
-func (g *Gateway) stop() []peer {
+// close gives the connections that are open; from now on none joins them.
+func (g *Gateway) close() []peer {
 	g.cancel()
 	g.mu.Lock()
 	defer g.mu.Unlock()

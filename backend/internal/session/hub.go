@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
 	"rockpool/shared/wire"
 	"rockpool/shared/wsconn"
 )
@@ -99,6 +100,24 @@ func (h *Hub) enter(s *session, epoch int64) {
 	h.mu.Unlock()
 	if before != nil {
 		before.end(wire.CloseSuperseded, core.CloseSuperseded)
+	}
+}
+
+// farewell tells each node, before a planned stop, a moment of its own within the
+// redial window at which to dial anew: a fleet that only saw its connections close
+// would return as one.
+func (h *Hub) farewell() {
+	h.mu.RLock()
+	current := make([]*session, 0, len(h.current))
+	for _, s := range h.current {
+		current = append(current, s)
+	}
+	h.mu.RUnlock()
+	for _, s := range current {
+		after := core.RedialAfter(s.node, fleet.Time(h.cfg.Times.RedialWindow))
+		h.send(s, wire.Msg(wire.HeartbeatAck{
+			OK: true, LeaseMs: h.cfg.Times.Suspect, Reconnect: &wire.Reconnect{DelayMs: int64(after)},
+		}))
 	}
 }
 

@@ -320,6 +320,9 @@ func TestClose_EndsAllSessionsAndTakesNoMore(t *testing.T) {
 			t.Errorf("a session ended with %s", code)
 		}
 	}
+	if len(agents[0].came) > 0 {
+		t.Errorf("who owes its hello was told %+v", agents[0].came)
+	}
 	if err := <-closed; err != nil {
 		t.Errorf("close: %v", err)
 	}
@@ -335,6 +338,41 @@ func TestClose_EndsAllSessionsAndTakesNoMore(t *testing.T) {
 	var refused *wsconn.Refusal
 	if !errors.As(err, &refused) || refused.Status != 503 {
 		t.Errorf("after close: %v", err)
+	}
+}
+
+// Fifty nodes are told of a planned stop: when to dial anew, evenly spread over the
+// window, and then 1001.
+func TestCase_F6_APlannedStopSpreadsTheFleet(t *testing.T) {
+	const nodes, window, parts = 50, 60_000, 5
+	r := newRig(t, func(c *Config) { c.Times.RedialWindow = window })
+	agents := make([]*agent, nodes)
+	for i := range agents {
+		id := fmt.Sprintf("ams-%d", i)
+		agents[i] = r.join(id, r.node(id))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	closed := make(chan error, 1)
+	go func() { closed <- r.gateway.Close(ctx) }()
+	var share [parts]int
+	for i, a := range agents {
+		if code := a.ended(); code != wire.CloseShutdown {
+			t.Errorf("node %d: %s", i, code)
+		}
+		ack := hear[wire.HeartbeatAck](a)
+		if !ack.OK || ack.Reconnect == nil || ack.Reconnect.DelayMs < 0 || ack.Reconnect.DelayMs >= window {
+			t.Fatalf("node %d was told %+v", i, ack)
+		}
+		share[ack.Reconnect.DelayMs*parts/window]++
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	for part, n := range share {
+		if n == 0 || n > 3*nodes/parts {
+			t.Errorf("%d of %d dial in part %d of %d: %v", n, nodes, part, parts, share)
+		}
 	}
 }
 

@@ -149,6 +149,18 @@ func init() {
 			}
 			return n
 		}},
+		{"dials.peak", "most connections that the server accepted in one second since its process began", func(w *World, _ string) (most int64) {
+			for _, n := range w.srv.dials {
+				most = max(most, n)
+			}
+			return most
+		}},
+		{"frozen", "seconds for which the freeze that stands has lasted", func(w *World, _ string) int64 {
+			if f := w.srv.core.Frozen(w.srv.clock()); f.Since != 0 {
+				return int64((w.srv.clock() - f.Since) / second)
+			}
+			return 0
+		}},
 		{"reserved", "slots reserved, by the database", func(w *World, _ string) (n int64) {
 			for _, r := range w.store.nodes {
 				n += r.reserved.Slots

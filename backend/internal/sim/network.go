@@ -59,6 +59,7 @@ type message struct {
 
 	send    core.Send // to a node
 	refusal *nodecore.Refusal
+	redial  Time // with an acknowledgement: dial anew after so long; 0: it does not say
 }
 
 const (
@@ -128,6 +129,7 @@ func (t *network) dial(n *node, d nodecore.Dial) {
 		answer(dialTrips, second)
 	default:
 		c.clientOpen, c.serverOpen, c.process = true, true, s.process
+		s.count(now)
 		answer(dialTrips, -1)
 	}
 }

@@ -231,7 +231,11 @@ func (n *node) receive(c *conn, m *message) {
 	case core.SendResultAck:
 		n.core.ResultAck(now, c.number, ref, verdicts[s.Verdict], &n.w.wants)
 	case core.SendHeartbeatAck:
-		n.core.HeartbeatAck(now, c.number, ackOf(s.Ack), &n.w.wants)
+		ack := ackOf(s.Ack)
+		if m.redial > 0 {
+			ack.Reconnect = nodecore.Time(m.redial)
+		}
+		n.core.HeartbeatAck(now, c.number, ack, &n.w.wants)
 	case core.SendWelcome:
 		n.core.Welcome(now, c.number, nodecore.Welcome{
 			Registration: nodecore.Registration{NodeID: n.id, Epoch: s.Epoch}, Times: n.w.nodeTimes(), Void: refs(s.Welcome.Void),
@@ -247,8 +251,16 @@ var verdicts = [...]string{
 // nodeTimes are what a welcome tells.
 func (w *World) nodeTimes() nodecore.Times {
 	return nodecore.Times{
-		Heartbeat: nodecore.Time(w.times.Heartbeat), Suspect: nodecore.Time(w.times.Suspect), RedialWindow: nodecore.Time(5 * second),
+		Heartbeat: nodecore.Time(w.times.Heartbeat), Suspect: nodecore.Time(w.times.Suspect), RedialWindow: nodecore.Time(w.redial()),
 	}
+}
+
+// redial is the window over which nodes that lost the server spread.
+func (w *World) redial() Time {
+	if w.sc.Redial > 0 {
+		return Time(w.sc.Redial)
+	}
+	return 5 * second
 }
 
 // closeFloor is what a close code asks for before the next dial.

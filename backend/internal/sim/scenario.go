@@ -11,6 +11,8 @@ type Scenario struct {
 	Duration Span   `toml:"duration"`
 	// Heartbeat interval of the nodes; 10 s when not said. Suspect and lost follow.
 	Heartbeat Span `toml:"heartbeat"`
+	// Redial window that nodes are told; 5 s when not said.
+	Redial Span `toml:"redial"`
 
 	Network Network    `toml:"network"`
 	Store   StoreModel `toml:"store"`

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/shared/nodecore"
 )
@@ -23,6 +24,11 @@ var operatorActions = []action{
 		picked := w.pick(s.Nodes)
 		w.revoke(picked)
 		w.lasting(s.For, func() { w.rejoin(picked) })
+	}},
+	{word: "release", help: "the mass loss of pool", do: func(w *World, s *Step) {
+		w.tell(func(now Time) {
+			w.srv.core.ReleasePool(now, s.Pool, core.Actor{Subject: "u:1"}, "scenario", w.srv.pending)
+		})
 	}},
 	{word: "rejoin", help: "nodes that have left register again", do: func(w *World, s *Step) { w.rejoin(w.pick(s.Nodes)) }},
 	{word: "pool_state", help: "pool to state: active, draining or disabled", do: func(w *World, s *Step) {
@@ -121,6 +127,7 @@ var faultActions = []action{
 		})
 	}},
 	{word: "restart_server", help: "the server's process is killed and begins again after for", do: func(w *World, s *Step) { w.srv.crash(max(1, Time(s.For))) }},
+	{word: "stop_server", help: "the server ends as asked, after it told each node when to dial anew; it begins again after for", do: func(w *World, s *Step) { w.srv.stop(max(1, Time(s.For))) }},
 	{word: "pause_server", help: "the server's process stands still for so long", do: func(w *World, s *Step) { w.srv.pause(Time(s.For)) }},
 	{word: "store_away", help: "no transaction succeeds for so long", do: func(w *World, s *Step) { w.store.backAt = max(w.store.backAt, w.now+Time(s.For)) }},
 	{word: "store_slow", help: "transactions take a second longer", do: func(w *World, s *Step) {

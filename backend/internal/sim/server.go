@@ -27,6 +27,7 @@ type server struct {
 	resumed                  Time    // when it last began, loaded or went on
 	loadedAt                 Time
 	accepts                  bucket
+	dials                    []int64 // accepted ones, by the second since the process began
 }
 
 type commitOutcome uint8
@@ -43,7 +44,7 @@ type bucket struct {
 	at     Time
 }
 
-const acceptRate, acceptBurst = 2.0, 400.0 // connections a millisecond, and at once
+const acceptRate, acceptBurst = 2.0, 2000.0 // connections a millisecond, and at once: as a server has by default
 
 func (b *bucket) take(now Time) bool {
 	b.tokens = min(acceptBurst, b.tokens+float64(now-b.at)*acceptRate)
@@ -61,7 +62,16 @@ func (s *server) begin(w *World) {
 	s.pending, s.inFlight, s.spare = &core.Effects{}, nil, nil
 	s.doubt, s.loading, s.paused = true, false, false
 	s.accepts = bucket{tokens: acceptBurst, at: w.now}
-	s.resumed = w.now
+	s.resumed, s.dials = w.now, nil
+}
+
+// count notes a connection that is accepted.
+func (s *server) count(now Time) {
+	second := int((now - s.start) / second)
+	for len(s.dials) <= second {
+		s.dials = append(s.dials, 0)
+	}
+	s.dials[second]++
 }
 
 // clock is the process's own time.
@@ -181,6 +191,7 @@ func (s *server) committed(process int64) {
 func (s *server) distrust() {
 	if !s.doubt {
 		s.doubt = true
+		s.core.Freeze(s.clock())
 		s.drop()
 	}
 	if s.inFlight == nil {
@@ -337,6 +348,26 @@ func (s *server) gone(c *conn) {
 	}
 	s.core.SessionClosed(s.clock(), c.node.id, c.epoch, s.pending)
 	s.settle()
+}
+
+// stop ends the process as a planned stop does: each node is told when to dial anew,
+// and all that was decided is written.
+func (s *server) stop(down Time) {
+	if !s.up || s.paused {
+		return
+	}
+	for _, n := range s.w.nodes {
+		if c := n.session; c != nil && c.serverOpen {
+			m := s.w.net.take()
+			m.send = core.Send{Kind: core.SendHeartbeatAck, Node: n.id, Epoch: c.epoch, Ack: &core.HeartbeatAck{OK: true}}
+			m.redial = core.RedialAfter(n.id, s.w.redial())
+			s.w.net.down(c, m)
+		}
+	}
+	if s.inFlight != nil && !s.inStore && s.outcome == commitOK {
+		s.applied(s.process)
+	}
+	s.crash(down)
 }
 
 // crash ends the process; the transaction under way is in the store, or never will be.

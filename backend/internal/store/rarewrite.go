@@ -97,6 +97,8 @@ func actorOf(n *core.AuditNote) (by core.Actor, object string) {
 		object = "job:" + n.Job.String()
 	case n.Alarm != 0:
 		object = "alarm:" + strconv.FormatInt(n.Alarm, 10)
+	case n.Pool != "":
+		object = "pool:" + n.Pool
 	}
 	if n.By != nil {
 		by = *n.By

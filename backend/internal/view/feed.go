@@ -154,7 +154,7 @@ type look struct {
 func (v *View) row(all *rows, f *feed, id string, l *look) bool {
 	switch {
 	case f.key.topic == wire.TopicFleet:
-		row := fleetRow(v.state.pools, l.sees, v.state.waitsSeen(f.scope))
+		row := fleetRow(v.state.pools, l.sees, v.state.waitsSeen(f.scope), v.state.frozen, l.at)
 		row.Placements = v.state.placed.count(f.scope)
 		all.fleet = append(all.fleet, row)
 		return true

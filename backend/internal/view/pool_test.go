@@ -127,14 +127,14 @@ func TestView_AHoldSaysHowLongItLasts(t *testing.T) {
 
 func TestView_FiltersKnowTheKindsOfHolds(t *testing.T) {
 	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
-		for id, kind := range map[string]fleet.HoldKind{"c": fleet.HoldCordon, "d": fleet.HoldDrain, "q": fleet.HoldQuarantine, "x": fleet.HoldAuto} {
+		for id, kind := range map[string]fleet.HoldKind{"c": fleet.HoldCordon, "d": fleet.HoldDrain, "q": fleet.HoldQuarantine, "x": fleet.HoldAuto, "y": fleet.HoldDeaf} {
 			n := viewtest.Node(id, 7)
 			n.Record.Holds = []fleet.Hold{{Kind: kind}}
 			stage.Put(n)
 		}
 		stage.Put(viewtest.Node("free", 7))
 		for state, want := range map[string]string{
-			wire.StateCordoned: "c", wire.StateDraining: "d", wire.StateQuarantined: "q", wire.StateAutoHeld: "x", wire.StateHeld: "cdqx",
+			wire.StateCordoned: "c", wire.StateDraining: "d", wire.StateQuarantined: "q", wire.StateAutoHeld: "xy", wire.StateHeld: "cdqxy",
 		} {
 			d := newDesk(t)
 			sub, _ := d.subscribe(v, everybody, wire.TopicNodes, wire.Filter{State: state})
@@ -156,5 +156,33 @@ func TestView_ANodeSaysWhatItHasAndWhatOfItIsReserved(t *testing.T) {
 	}
 	if !slices.Equal(row.Resources, []wire.Share{{Name: "nvenc", Total: 2, Reserved: 1}}) {
 		t.Errorf("resources are %+v", row.Resources)
+	}
+}
+
+func TestView_TellsOfAFreezeAndOfAMassLoss(t *testing.T) {
+	for _, c := range []struct {
+		frozen core.Freeze
+		want   wire.FleetRow
+	}{
+		{core.Freeze{}, wire.FleetRow{}},
+		{core.Freeze{Since: 1000, Cause: core.FrozenByDatabase}, wire.FleetRow{Frozen: 60_000, FrozenBy: "database"}},
+		{core.Freeze{Since: 1000, Until: 91_000, Cause: core.FrozenByStandstill}, wire.FleetRow{Frozen: 60_000, FrozenFor: 30_000, FrozenBy: "standstill"}},
+		{core.Freeze{Since: 61_000, Until: 151_000, Cause: core.FrozenByRestart}, wire.FleetRow{Frozen: 1, FrozenFor: 90_000, FrozenBy: "restart"}},
+	} {
+		c.want.ID = wire.TopicFleet
+		if row := fleetRow(nil, func(string) bool { return true }, core.Waits{}, c.frozen, 61_000); row != c.want {
+			t.Errorf("%+v shows %+v", c.frozen, row)
+		}
+	}
+	if row := poolRow(&core.PoolView{MassLoss: 1000}, nil, 61_000); row.MassLoss != 60_000 {
+		t.Errorf("a mass loss shows %+v", row)
+	}
+	s := &state{nodes: map[string]*nodeState{}, placed: placements{}}
+	frozen := core.Freeze{Since: 1}
+	if n := s.take(&core.Changes{Pools: []core.PoolView{}, Frozen: frozen}); !n.waits {
+		t.Error("that the fleet is frozen is no news")
+	}
+	if n := s.take(&core.Changes{Pools: []core.PoolView{}, Frozen: frozen}); n.waits {
+		t.Error("that it still is, is")
 	}
 }

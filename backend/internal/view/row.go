@@ -125,8 +125,16 @@ func poolRow(p *core.PoolView, spark []int64, at fleet.Time) wire.PoolRow {
 		SlotsTotal: p.SlotsTotal, SlotsFree: p.SlotsFree, SlotsOutOfUse: p.OutOfUse,
 		Queued: p.Queued, Overdue: p.Overdue, OldestWait: coreAge(p.OldestWait, at, -1), Running: p.Running, Spark: spark,
 		QueueWait: p.Pool.Thresholds.QueueWaitMs, FreeSlots: p.Pool.Thresholds.FreeSlots, NotReadyPct: int64(p.Pool.Thresholds.NotReadyPct),
-		Version: p.Pool.Version,
+		Version: p.Pool.Version, MassLoss: lasting(p.MassLoss, at),
 	}
+}
+
+// lasting is for how long something has lasted, in milliseconds; 0: it does not.
+func lasting(since, now fleet.Time) int64 {
+	if since == 0 {
+		return 0
+	}
+	return max(1, int64(now-since))
 }
 
 func alarmRow(a *fleet.Alarm, at fleet.Time) wire.AlarmRow {
@@ -148,8 +156,11 @@ func countsOf(p *core.PoolView) wire.NodeCounts {
 }
 
 // fleetRow adds up the pools that are seen. The waits are the whole fleet's.
-func fleetRow(pools []core.PoolView, sees func(pool string) bool, waits core.Waits) wire.FleetRow {
-	row := wire.FleetRow{ID: wire.TopicFleet, Placed: waits.Placed, WaitP50: waits.P50, WaitP95: waits.P95}
+func fleetRow(pools []core.PoolView, sees func(pool string) bool, waits core.Waits, frozen core.Freeze, at fleet.Time) wire.FleetRow {
+	row := wire.FleetRow{
+		ID: wire.TopicFleet, Placed: waits.Placed, WaitP50: waits.P50, WaitP95: waits.P95,
+		Frozen: lasting(frozen.Since, at), FrozenFor: max(0, left(frozen.Until, at)), FrozenBy: string(frozen.Cause),
+	}
 	for i := range pools {
 		p := &pools[i]
 		if !sees(p.Pool.ID) {

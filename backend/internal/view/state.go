@@ -18,6 +18,7 @@ type state struct {
 	pools   []core.PoolView         // by id
 	history history
 	waits   core.Waits
+	frozen  core.Freeze
 	alarms  map[string]fleet.Alarm // that last, by id
 	placed  placements
 }
@@ -40,7 +41,7 @@ type news struct {
 	pools  []string // whose sums changed
 	alarms []changed
 	placed []changed // placements
-	waits  bool
+	waits  bool      // or the freeze
 }
 
 // moved reports that a node's lease, pool or holds became others.
@@ -53,8 +54,8 @@ func (s *state) take(c *core.Changes) (n news) {
 	s.rev = c.Rev
 	n.nodes, n.placed = s.takeNodes(c), s.placed.take(c)
 	if c.Pools != nil {
-		n.pools, n.waits = differing(s.pools, c.Pools), s.waits != c.Waits
-		s.pools, s.waits = c.Pools, c.Waits
+		n.pools, n.waits = differing(s.pools, c.Pools), s.waits != c.Waits || s.frozen != c.Frozen
+		s.pools, s.waits, s.frozen = c.Pools, c.Waits, c.Frozen
 		n.alarms = s.takeAlarms(c.Alarms)
 	}
 	return n

@@ -308,6 +308,7 @@ export interface Pool {
   overdue: number; // of these, past the threshold
   canary: boolean; // named, and nothing resolves to it
   thresholds: Thresholds;
+  massLossSince?: string;
   version: number; // ETag, If-Match
   resolvers?: Resolver[];
   sharing?: Sharing;
@@ -969,6 +970,14 @@ export interface Version {
 export interface Health {
   status: string; // ok, unavailable, standby
   detail?: string;
+  frozen?: Frozen; // absent: leases run out as ever
+}
+
+/** Frozen says since when no lease runs out, because a fault of the control plane never counts against nodes. */
+export interface Frozen {
+  since: string;
+  until?: string; // then leases may run out again; absent: nobody knows yet
+  by: string; // database, standstill, restart
 }
 
 /** Usage is what an app's work took of a pool on one day (UTC). */

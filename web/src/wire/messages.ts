@@ -113,6 +113,9 @@ export interface FleetRow {
   wait_p50_ms: number;
   wait_p95_ms: number;
   placements: number; // that last
+  frozen_ms: number;
+  frozen_for_ms: number;
+  frozen_by: string;
 }
 export const fleetRowShape: Shape<FleetRow> = fields<FleetRow>({
   id: str,
@@ -127,6 +130,9 @@ export const fleetRowShape: Shape<FleetRow> = fields<FleetRow>({
   wait_p50_ms: int,
   wait_p95_ms: int,
   placements: int,
+  frozen_ms: int,
+  frozen_for_ms: int,
+  frozen_by: str,
 });
 
 /** PoolRow is one pool with its sums, as in FleetRow. OldestWait is the age of its oldest waiting job; -1: none waits. Spark is how many jobs were queued, minute by minute, at most the 60 last, oldest first. */
@@ -149,6 +155,7 @@ export interface PoolRow {
   threshold_free_slots: number;
   threshold_not_ready_pct: number;
   version: number; // of the record, for If-Match
+  mass_loss_ms: number;
 }
 export const poolRowShape: Shape<PoolRow> = fields<PoolRow>({
   id: str,
@@ -169,6 +176,7 @@ export const poolRowShape: Shape<PoolRow> = fields<PoolRow>({
   threshold_free_slots: int,
   threshold_not_ready_pct: int,
   version: int,
+  mass_loss_ms: int,
 });
 
 /** RowHold is one hold of a node. */

@@ -11,6 +11,7 @@ const (
 	AlarmQueueWait       AlarmKind = "queue_wait"            // the pool's oldest job waits past its threshold
 	AlarmFreeSlots       AlarmKind = "free_slots"            // too few free slots while work waits
 	AlarmNodesNotReady   AlarmKind = "nodes_not_ready"       // too large a share of the pool's nodes
+	AlarmMassLoss        AlarmKind = "mass_loss"             // most of the pool's nodes fell silent at once
 	AlarmNodeLost        AlarmKind = "node_lost"             // a node's lease ran out
 	AlarmNodeFlapping    AlarmKind = "node_flapping"         // a node came and went too often
 	AlarmRejectingOffers AlarmKind = "node_rejecting_offers" // a node declined or failed to start one job after the other
@@ -22,7 +23,7 @@ const (
 // AlarmKinds lists all kinds.
 func AlarmKinds() []AlarmKind {
 	return []AlarmKind{
-		AlarmPoolExhausted, AlarmQueueWait, AlarmFreeSlots, AlarmNodesNotReady, AlarmNodeLost, AlarmNodeFlapping, AlarmRejectingOffers, AlarmNodeDeaf,
+		AlarmPoolExhausted, AlarmQueueWait, AlarmFreeSlots, AlarmNodesNotReady, AlarmMassLoss, AlarmNodeLost, AlarmNodeFlapping, AlarmRejectingOffers, AlarmNodeDeaf,
 		AlarmDuplicate, AlarmRestoredBackup,
 	}
 }
@@ -39,7 +40,7 @@ const (
 // Severity of the kind.
 func (k AlarmKind) Severity() Severity {
 	switch k {
-	case AlarmPoolExhausted, AlarmNodesNotReady, AlarmDuplicate, AlarmRestoredBackup:
+	case AlarmPoolExhausted, AlarmNodesNotReady, AlarmMassLoss, AlarmDuplicate, AlarmRestoredBackup:
 		return SeverityCritical
 	}
 	return SeverityWarning
