@@ -23,8 +23,35 @@ const (
 	configVariable  = "ROCKPOOL_AGENT_CONFIG"
 )
 
-// DefaultConfigFile is read when no other is named and it is there.
+// DefaultConfigFile is read when no other is named and it is there; the file of
+// the same name in the user's own folder comes before it.
 const DefaultConfigFile = "/etc/rockpool/agent.toml"
+
+// findConfig is where the file of settings lies: the one that is named, else the
+// first of the default ones that is there; empty: there is none.
+func findConfig(named string, environ []string) string {
+	if named == "" {
+		named = variable(environ, configVariable)
+	}
+	if named != "" {
+		return named
+	}
+	for _, file := range []string{ownConfigFile(), DefaultConfigFile} {
+		if _, err := os.Stat(file); err == nil {
+			return file
+		}
+	}
+	return ""
+}
+
+// ownConfigFile is the machine's for root and in the user's own folder otherwise.
+func ownConfigFile() string {
+	dir, err := os.UserConfigDir()
+	if err != nil || os.Geteuid() == 0 {
+		return DefaultConfigFile
+	}
+	return filepath.Join(dir, "rockpool", "agent.toml")
+}
 
 // Config of the agent. A field with a toml tag is a setting, from the file, the
 // environment or a flag; docs/agent-settings.md is generated from this struct.
@@ -100,15 +127,16 @@ func defaultStateDir() string {
 // the default file if there is one), environment and flags (by setting's name),
 // and validates the whole. The error is one line that names the setting.
 func LoadConfig(file string, environ []string, flags map[string]string) (Config, error) {
+	cfg, err := readConfig(findConfig(file, environ), environ, flags)
+	if err != nil {
+		return Config{}, err
+	}
+	return cfg, cfg.Validate()
+}
+
+// readConfig is LoadConfig without the validation, of the file that is named.
+func readConfig(file string, environ []string, flags map[string]string) (Config, error) {
 	cfg := DefaultConfig()
-	if file == "" {
-		file = variable(environ, configVariable)
-	}
-	if file == "" {
-		if _, err := os.Stat(DefaultConfigFile); err == nil {
-			file = DefaultConfigFile
-		}
-	}
 	err := settings.Load(&cfg, settings.Sources{
 		Prefix: EnvPrefix, File: file, Environ: environ, Flags: flags, Foreign: []string{licenseVariable, configVariable},
 	})
@@ -116,7 +144,7 @@ func LoadConfig(file string, environ []string, flags map[string]string) (Config,
 		return Config{}, oneLine(err)
 	}
 	cfg.license, cfg.environ = strings.TrimSpace(variable(environ, licenseVariable)), environ
-	return cfg, cfg.Validate()
+	return cfg, nil
 }
 
 // Settings lists every setting for a reference.

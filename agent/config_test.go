@@ -54,7 +54,7 @@ func TestLoadConfig_RefusesInOneLineWithTheSetting(t *testing.T) {
 		"CA empty":                  {good + "ca_file = \"/dev/null\"", nil, "no certificate"},
 		"credential twice":          {good + "license_file = \"/dev/null\"", []string{licenseVariable + "=x"}, "given twice"},
 		"credential unreadable":     {good + "license_file = \"/nowhere\"", nil, "license_file"},
-		"credential is none":        {good + "license_file = \"/etc/passwd\"", nil, "holds no license code"},
+		"credential is none":        {good + "license_file = \"/etc/passwd\"", nil, "can be read by others"},
 		"credential empty":          {good + "license_file = \"/dev/null\"", nil, "is empty"},
 		"license in the file":       {good + "license = \"RPL\"", nil, "unknown setting license"},
 		"slots 0":                   {good + "slots = 0", nil, "slots: must be 1..64"},

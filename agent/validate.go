@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"rockpool/agent/internal/durable"
 	"rockpool/agent/internal/runner"
 	"rockpool/shared/ids"
 	"rockpool/shared/wire"
@@ -116,6 +117,9 @@ var licenseShape = regexp.MustCompile(`(?i)^RPL(-?[A-Z2-7]){32}$`)
 func (c *Config) licenseCode() (string, error) {
 	if c.LicenseFile == "" {
 		return c.license, nil
+	}
+	if err := durable.CheckPrivate(c.LicenseFile); err != nil {
+		return "", fmt.Errorf("license_file: %w", err)
 	}
 	content, err := os.ReadFile(c.LicenseFile)
 	if err != nil {

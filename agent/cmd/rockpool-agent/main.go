@@ -1,19 +1,18 @@
 // Command rockpool-agent runs a node: it holds one outbound session with the
-// control plane and runs the jobs that its owner allows.
+// control plane and runs the jobs that its owner allows. Each command has a file
+// here; what it does stands in package agent.
 package main
 
 import (
-	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"rockpool/agent"
-	"rockpool/shared/buildinfo"
 )
 
 // Exit codes.
@@ -23,113 +22,76 @@ const (
 	exitUsage = 64
 )
 
-const usage = `usage: rockpool-agent [run | check | version] [--config FILE] [--SETTING VALUE …]
+const description = `A node of an edge fleet.
 
-  run      work as a node (the default)
-  check    validate configuration, state directory and runners, and exit
-  version  print this build
+Settings come from defaults, then the file (--config, ROCKPOOL_AGENT_CONFIG, the user's own folder or ` + agent.DefaultConfigFile + `), then ROCKPOOL_AGENT_… variables, then flags. Exit codes: 0 ok, 1 error, 64 the command line or a setting is wrong.`
 
-Settings come from defaults, then the file (--config, ROCKPOOL_AGENT_CONFIG or
-` + agent.DefaultConfigFile + `), then ROCKPOOL_AGENT_… variables, then flags:
-`
+// commands is the whole command line.
+type commands struct {
+	Config       string `placeholder:"FILE" help:"Settings file (TOML)."`
+	kong.Plugins        // a flag of every setting that the file is not the only place for
 
-func main() { os.Exit(run(os.Args[1:], os.Environ(), os.Stdout, os.Stderr)) }
+	Run     runCommand     `cmd:"" default:"withargs" help:"Work as a node (the default)."`
+	Check   checkCommand   `cmd:"" help:"Validate configuration, state directory and runners, and exit."`
+	Version versionCommand `cmd:"" help:"Print the version of this program."`
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)) }
+
+// desk is what the commands work with.
+type desk struct {
+	in        io.Reader
+	out, errs io.Writer
+	environ   []string
+	file      string
+	flags     map[string]string // settings by name
+}
+
+// load reads the configuration; an error is a usage error.
+func (d *desk) load() (agent.Config, error) {
+	cfg, err := agent.LoadConfig(d.file, d.environ, d.flags)
+	if err != nil {
+		return cfg, usageError{err}
+	}
+	return cfg, nil
+}
+
+// usageError is what nobody could carry out: a command line or a setting.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
 
 // run is the program without its process.
-func run(args, environ []string, out, errs io.Writer) int {
-	command := "run"
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		command, args = args[0], args[1:]
+func run(args, environ []string, in io.Reader, out, errs io.Writer) int {
+	var line commands
+	flags := newSettingFlags()
+	line.Plugins = kong.Plugins{flags.target()}
+	helped := false
+	parser, err := kong.New(&line,
+		kong.Name("rockpool-agent"), kong.Description(description), kong.Writers(out, errs),
+		kong.Exit(func(int) { helped = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+	)
+	if err != nil {
+		return fail(errs, err)
 	}
-	if command == "version" && len(args) == 0 {
-		_, _ = fmt.Fprintln(out, "rockpool-agent", buildinfo.Get())
-		return exitOK
-	}
-	if command != "run" && command != "check" {
-		_, _ = fmt.Fprintf(errs, "rockpool-agent: unknown command %q: use run, check or version\n", command)
-		return exitUsage
-	}
-	file, flags, err := parseFlags(args, out, errs)
+	parsed, err := parser.Parse(args)
 	switch {
-	case errors.Is(err, flag.ErrHelp):
+	case helped:
 		return exitOK
 	case err != nil:
-		return fail(errs, err, exitUsage)
+		return fail(errs, usageError{err})
 	}
-	cfg, err := agent.LoadConfig(file, environ, flags)
-	if err != nil {
-		return fail(errs, err, exitUsage)
-	}
-	if command == "check" {
-		return check(cfg, out, errs)
-	}
-	return work(cfg, errs)
+	return fail(errs, parsed.Run(&desk{in: in, out: out, errs: errs, environ: environ, file: line.Config, flags: flags.given()}))
 }
 
-func fail(errs io.Writer, err error, code int) int {
-	_, _ = fmt.Fprintln(errs, "rockpool-agent:", err)
-	return code
-}
-
-// parseFlags makes a flag of every setting that the file is not the only place for.
-func parseFlags(args []string, out, errs io.Writer) (file string, given map[string]string, err error) {
-	given = map[string]string{}
-	set := flag.NewFlagSet("rockpool-agent", flag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.StringVar(&file, "config", "", "settings file (TOML)")
-	for _, s := range agent.Settings() {
-		if s.FileOnly {
-			continue
-		}
-		take := func(value string) error {
-			given[s.Name] = value
-			return nil
-		}
-		name := strings.NewReplacer("_", "-", ".", "-").Replace(s.Name)
-		if s.Default == "true" || s.Default == "false" {
-			set.BoolFunc(name, s.Help, take)
-		} else {
-			set.Func(name, s.Help, take)
-		}
+// fail prints the error as one line and returns the exit code that it means.
+func fail(errs io.Writer, err error) int {
+	if err == nil {
+		return exitOK
 	}
-	err = set.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		_, _ = fmt.Fprint(out, usage)
-		set.SetOutput(out)
-		set.PrintDefaults()
-	case err == nil && set.NArg() > 0:
-		err = fmt.Errorf("unexpected argument %q: see --help", set.Arg(0))
+	_, _ = fmt.Fprintln(errs, "rockpool-agent:", strings.ReplaceAll(err.Error(), "\n", "; "))
+	if errors.As(err, &usageError{}) {
+		return exitUsage
 	}
-	return file, given, err
-}
-
-func check(cfg agent.Config, out, errs io.Writer) int {
-	ctx, stop := signals(nil)
-	defer stop()
-	if err := agent.New(cfg, slog.New(slog.DiscardHandler)).Check(ctx); err != nil {
-		return fail(errs, err, exitError)
-	}
-	_, _ = fmt.Fprintln(out, "rockpool-agent: configuration is good")
-	return exitOK
-}
-
-func work(cfg agent.Config, errs io.Writer) int {
-	a := agent.New(cfg, newLog(cfg, errs))
-	ctx, stop := signals(a.Hurry)
-	defer stop()
-	if err := a.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		return fail(errs, err, exitError)
-	}
-	return exitOK
-}
-
-func newLog(cfg agent.Config, to io.Writer) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(cfg.LogLevel)) // validated
-	options := &slog.HandlerOptions{Level: level}
-	if cfg.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(to, options))
-	}
-	return slog.New(slog.NewTextHandler(to, options))
+	return exitError
 }

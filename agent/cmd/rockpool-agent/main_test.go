@@ -19,8 +19,8 @@ func TestRun_CommandsAndExitCodes(t *testing.T) {
 		want    string
 	}{
 		"version":         {[]string{"version"}, nil, exitOK, "rockpool-agent"},
-		"help":            {[]string{"--help"}, nil, exitOK, "-server-url"},
-		"unknown command": {[]string{"serve"}, nil, exitUsage, "unknown command"},
+		"help":            {[]string{"--help"}, nil, exitOK, "--server-url"},
+		"unknown command": {[]string{"serve"}, nil, exitUsage, "unexpected argument serve"},
 		"unknown flag":    {[]string{"check", "--slot", "1"}, nil, exitUsage, "slot"},
 		"license no flag": {[]string{"check", "--license", "x"}, nil, exitUsage, "license"},
 		"argument":        {[]string{"check", "x"}, nil, exitUsage, "unexpected argument"},
@@ -38,7 +38,7 @@ func TestRun_CommandsAndExitCodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			code := run(tc.args, tc.environ, &out, &errs)
+			code := run(tc.args, tc.environ, strings.NewReader(""), &out, &errs)
 			if code != tc.code || !strings.Contains(out.String()+errs.String(), tc.want) {
 				t.Errorf("code %d, printed %q and %q; want %d and %q", code, out.String(), errs.String(), tc.code, tc.want)
 			}

@@ -46,6 +46,9 @@ func readSecret(path string) (Secret, error) {
 	if err != nil {
 		return Secret{}, fmt.Errorf("read the node's secret: %w", err)
 	}
+	if err := durable.CheckPrivate(path); err != nil {
+		return Secret{}, fmt.Errorf("state_dir: %w", err)
+	}
 	secret, err := parseSecret(strings.TrimSpace(string(content)))
 	if err != nil {
 		return Secret{}, fmt.Errorf("%s %w: restore it, or remove the state directory to register as a new node", path, err)

@@ -59,6 +59,9 @@ func NewBook(specs []Spec, builtin []string, backend string, environ []string) (
 		return nil, fmt.Errorf("runner: %d are declared, a node has at most %d", len(b.names), wire.MaxRunners)
 	}
 	slices.Sort(b.names)
+	if err := b.checkBackend(); err != nil {
+		return nil, err
+	}
 	return b, nil
 }
 

@@ -17,19 +17,20 @@ import (
 
 // Spec is a runner as the configuration file declares it.
 type Spec struct {
-	Name      string            `toml:"name" help:"what jobs call it"`
-	Bin       string            `toml:"bin" help:"program for {{bin}}; a bare name is searched on PATH"`
-	Argv      []string          `toml:"argv" help:"program and arguments, with {{in.NAME}}, {{param.NAME}}, {{out.FILE}}, {{backend}} and {{bin}}"`
-	SelfTest  []string          `toml:"selftest" help:"command that must succeed at the agent's start"`
-	Inputs    []string          `toml:"inputs" help:"names of the files that a job brings"`
-	Params    map[string]Param  `toml:"params" help:"parameters by name"`
-	Outputs   []string          `toml:"outputs" help:"files that the job may leave in its folder"`
-	Result    Result            `toml:"result" help:"what becomes the job's output: a JSON file, or numbers out of the log"`
-	Success   Success           `toml:"success" help:"what counts as success"`
-	Timeout   settings.Duration `toml:"timeout" help:"longest run"`
-	Env       []string          `toml:"env" help:"variables of the agent's environment that the job may see"`
-	LogLimit  Size              `toml:"log_limit" help:"bytes of stdout and stderr kept on the disk while the job runs"`
-	DiskLimit Size              `toml:"disk_limit" help:"bytes that the job may write into its folder"`
+	Name         string            `toml:"name" help:"what jobs call it"`
+	Bin          string            `toml:"bin" help:"program for {{bin}}; a bare name is searched on PATH"`
+	Argv         []string          `toml:"argv" help:"program and arguments, with {{in.NAME}}, {{param.NAME}}, {{out.FILE}}, {{backend}} and {{bin}}"`
+	NeedsBackend bool              `toml:"needs_backend" help:"the program uses the node's backend: argv must pass {{backend}} on"`
+	SelfTest     []string          `toml:"selftest" help:"command that must succeed at the agent's start"`
+	Inputs       []string          `toml:"inputs" help:"names of the files that a job brings"`
+	Params       map[string]Param  `toml:"params" help:"parameters by name"`
+	Outputs      []string          `toml:"outputs" help:"files that the job may leave in its folder"`
+	Result       Result            `toml:"result" help:"what becomes the job's output: a JSON file, or numbers out of the log"`
+	Success      Success           `toml:"success" help:"what counts as success"`
+	Timeout      settings.Duration `toml:"timeout" help:"longest run"`
+	Env          []string          `toml:"env" help:"variables of the agent's environment that the job may see"`
+	LogLimit     Size              `toml:"log_limit" help:"bytes of stdout and stderr kept on the disk while the job runs"`
+	DiskLimit    Size              `toml:"disk_limit" help:"bytes that the job may write into its folder"`
 
 	argv, selftest []template
 }
@@ -71,7 +72,7 @@ func (s *Spec) prepare() error {
 	}
 	s.fillDefaults()
 	s.Params = maps.Clone(s.Params) // checking completes them; the configuration stays as it was read
-	for _, check := range []func() error{s.checkFiles, s.checkSuccess, s.checkResult, s.checkParams, s.checkEnv, s.checkLimits, s.findProgram} {
+	for _, check := range []func() error{s.checkFiles, s.checkSuccess, s.checkResult, s.checkParams, s.checkEnv, s.checkLimits, s.findProgram, s.checkBackend} {
 		if err := check(); err != nil {
 			return err
 		}
