@@ -12,7 +12,7 @@ import (
 // Leases that are short, so that one is lost within a test, and long enough for a
 // machine that is busy with others.
 var shortTimes = []string{
-	"ROCKPOOL_LEASE_HEARTBEAT=1s", "ROCKPOOL_LEASE_SUSPECT=2500ms", "ROCKPOOL_LEASE_LOST=12s",
+	"ROCKPOOL_LEASE_HEARTBEAT=1s", "ROCKPOOL_LEASE_SUSPECT=4s", "ROCKPOOL_LEASE_LOST=14s",
 	"ROCKPOOL_LEASE_REDIAL_WINDOW=500ms", "ROCKPOOL_LEASE_OFFER_TIMEOUT=2s",
 }
 

@@ -14,17 +14,19 @@ import (
 // A fault of the control plane is nobody's on a node: whatever it is and however long
 // it lasts, no node is lost, no job runs again, no alarm is raised.
 
-// ownServer is one that a test may do anything to. Its leases are short: each of
-// these faults lasts longer than one.
-func ownServer(t *testing.T) *rig.Server {
+// ownServer is one that a test may do anything to. Its leases are short: to stand
+// still lasts longer than one. A busy machine stalls for less than the suspect time.
+func ownServer(t *testing.T, settings ...string) *rig.Server {
 	t.Helper()
 	need(t)
 	t.Parallel()
-	return rig.NewServer(t, shortTimes...)
+	settings = append([]string{"ROCKPOOL_LEASE_SUSPECT=10s", "ROCKPOOL_LEASE_LOST=20s"}, settings...)
+	return rig.NewServer(t, slices.Concat(shortTimes, settings)...) // the last one counts
 }
 
 func TestServer_IsKilledAndStarts(t *testing.T) {
-	h := newHouse(t, ownServer(t), 2)
+	// Who dialed in vain may wait for up to 30 s by the third time.
+	h := newHouse(t, ownServer(t, "ROCKPOOL_LEASE_LOST=90s"), 2)
 	h.begin()
 	for range 2 {
 		brief := h.submit("brief") // may be anywhere in its life
@@ -39,7 +41,7 @@ func TestServer_IsKilledAndStarts(t *testing.T) {
 	h.finish(0, 0)
 }
 
-// standstill is how long a part of the control plane stands still: five times the
+// standstill is how long a part of the control plane stands still: three times the
 // lost time of the leases.
 const standstill = time.Minute
 
