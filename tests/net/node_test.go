@@ -12,7 +12,7 @@ import (
 // Leases that are short, so that one is lost within a test, and long enough for a
 // machine that is busy with others.
 var shortTimes = []string{
-	"ROCKPOOL_LEASE_HEARTBEAT=1s", "ROCKPOOL_LEASE_SUSPECT=4s", "ROCKPOOL_LEASE_LOST=14s",
+	"ROCKPOOL_LEASE_HEARTBEAT=1s", "ROCKPOOL_LEASE_SUSPECT=6s", "ROCKPOOL_LEASE_LOST=18s",
 	"ROCKPOOL_LEASE_REDIAL_WINDOW=500ms", "ROCKPOOL_LEASE_OFFER_TIMEOUT=2s",
 }
 
@@ -108,7 +108,7 @@ func TestCase_N17_TheAgentIsKilledDuringAJob(t *testing.T) {
 func TestAgent_RestartsWithASpooledResult(t *testing.T) {
 	h := newHouse(t, shortLeases(t), 1)
 	job := h.begin()[0]
-	h.site.part()
+	h.site.part(0)
 	h.shop.Release()
 	rig.Await(t, patience, func() (bool, string) { return len(h.spooled(h.agents[0])) == 1, "no result is on the disk" })
 	h.agents[0].Kill(t)

@@ -94,8 +94,10 @@ func (s *site) heal() { s.inNAT("", "nft", "delete", "table", "ip", "fault") }
 func (s *site) deafen(host int) { s.fault("forward", "ip daddr "+s.address(host)+" drop") }
 func (s *site) mute(host int)   { s.fault("forward", "ip saddr "+s.address(host)+" drop") }
 
-// part lets nothing through in either direction.
-func (s *site) part() { s.fault("forward", "drop") }
+// part lets nothing through to a host nor from it.
+func (s *site) part(host int) {
+	s.fault("forward", "ip saddr "+s.address(host)+" drop", "ip daddr "+s.address(host)+" drop")
+}
 
 // lose drops that many packets of a hundred, in each direction.
 func (s *site) lose(percent int) {
