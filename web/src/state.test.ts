@@ -1,9 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { states } from "./routes/pool";
-import { nodeState, outOfUse } from "./state";
+import { frozenWords, nodeState, outOfUse } from "./state";
 
 const hold = (kind: string) => [{ kind, owner: "operator", actor: "", reason: "", left_ms: -1 }];
 const node = { lease: "ready", holds: hold("cordon").slice(1), healthy: true, accepting: true, pool: "pool-1", slots_total: 4, slots_used: 1 };
+
+describe("frozenWords", () => {
+  it("tells what is from what was", () => {
+    expect(frozenWords({ frozen_by: "database", frozen_for_ms: 0 })).toBe("the database is away");
+    expect(frozenWords({ frozen_by: "database", frozen_for_ms: 1000 })).toBe("the database was away");
+    expect(frozenWords({ frozen_by: "standstill", frozen_for_ms: 1000 })).toBe("the server stood still");
+    expect(frozenWords({ frozen_by: "eclipse", frozen_for_ms: 1000 })).toBe("eclipse");
+  });
+});
 
 describe("one word", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { age } from "./format";
-import type { JobRow, NodeRow, RowHold } from "./wire/messages";
+import type { FleetRow, JobRow, NodeRow, RowHold } from "./wire/messages";
 
 /** One word for what a node or job is: the only place that decides it. */
 
@@ -48,6 +48,16 @@ export function holdShort(hold: RowHold, elapsed = 0): string {
 
 /** The operator's own, cordon and drain, are what Uncordon lifts. */
 export const operatorHolds = (node: Pick<NodeRow, "holds">) => node.holds.filter((h) => h.owner === "operator");
+
+const freezes: Record<string, string> = {
+  database: "the database was away",
+  standstill: "the server stood still",
+  restart: "the server has begun anew",
+};
+
+/** Why no lease runs out now. */
+export const frozenWords = (fleet: Pick<FleetRow, "frozen_by" | "frozen_for_ms">) =>
+  fleet.frozen_by === "database" && fleet.frozen_for_ms === 0 ? "the database is away" : (freezes[fleet.frozen_by] ?? fleet.frozen_by);
 
 export const terminal = new Set(["succeeded", "failed", "timed_out", "canceled", "expired", "dead"]);
 export const isOpen = (job: Pick<JobRow, "state">) => !terminal.has(job.state);

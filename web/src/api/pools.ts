@@ -37,6 +37,8 @@ export const changePool = (id: string, body: PoolChange, version: number) => req
 export const tryPool = (id: string, body: PoolChange, signal: AbortSignal) => request<PoolChanged>("PUT", admin(id) + dry(true), { body, signal });
 export const deletePool = (id: string, reason: string, version: number) =>
   request<void>("DELETE", `${admin(id)}${reason && `?reason=${encodeURIComponent(reason)}`}`, { ifMatch: version });
+/** Ends a mass loss: the work of its silent nodes goes elsewhere. */
+export const releasePool = (id: string, reason: string) => request<Pool>("POST", `/v1/pools/${at(id)}/release`, { body: { reason } });
 export const promote = (id: string, body: PromoteRequest, dryRun: boolean) => request<Promoted>("POST", `${admin(id)}/promote${dry(dryRun)}`, { body });
 export const createNode = (body: NodeRequest) => request<NewNode>("POST", "/v1/admin/nodes", { body });
 export const listRoles = () => request<List<Role>>("GET", "/v1/admin/roles");

@@ -19,6 +19,7 @@ import { PoolCapacity } from "./PoolCapacity";
 import { PoolNodes } from "./PoolNodes";
 import { PoolNumbers } from "./PoolNumbers";
 import { PromoteSheet } from "./PoolPromote";
+import { MassLoss } from "./PoolRelease";
 import { DeletePoolSheet, type PoolState, PoolStateSheet, ThresholdsSheet } from "./PoolSheets";
 import { Queue, Resolvers, Thresholds } from "./PoolSide";
 import { kindWords } from "./pool";
@@ -63,6 +64,7 @@ function Shown({ pool }: { pool: Live<PoolRow> }) {
       menu={boss && <PoolMenu pool={pool} onOpen={setOpen} />}
       actions={boss && <Actions pool={pool} onOpen={setOpen} why={away} />}
     >
+      <MassLoss pool={pool} />
       {alarms.length > 0 && <AlarmList alarms={alarms.toSorted(byUrgency)} tinted without="pool" onWhy={setAlarm} />}
       <PoolNumbers pool={pool} nodes={own} usage={usage.data?.items} apps={apps} />
       <Columns

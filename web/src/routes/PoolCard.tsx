@@ -29,6 +29,7 @@ export function PoolCard({ pool, alarm }: PoolCardProps) {
         <span className={styles.quiet}>{kindWords(pool)}</span>
         {pool.canary && <Badge mark="C" text="canary" />}
         {pool.state !== "active" && <Badge text={pool.state} />}
+        {pool.mass_loss_ms > 0 && <Badge text="mass loss" />}
         {alarm && <AlarmChip alarm={alarm} />}
       </div>
       <div className={styles.free}>

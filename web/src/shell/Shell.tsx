@@ -8,6 +8,7 @@ import { nextTheme, setTheme, type Theme, useTheme } from "../theme";
 import { Glyph } from "../ui/Glyph";
 import { Icon, Mark } from "../ui/Icon";
 import { toast } from "../ui/toasts";
+import { Frozen } from "./Frozen";
 import { useKeys } from "./keys";
 import { placesFor } from "./places";
 import styles from "./shell.module.css";
@@ -42,6 +43,7 @@ export function Shell() {
       </a>
       <Sidebar onSearch={() => setPalette(true)} />
       <main id="main" className={styles.main} tabIndex={-1}>
+        <Frozen />
         <Outlet />
       </main>
       <BottomBar onMore={() => setMore(true)} />
