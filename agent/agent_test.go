@@ -123,9 +123,12 @@ func TestCase_N2_MuteServerIsLeft(t *testing.T) {
 	cfg := testConfig(t, c.server.URL)
 	cfg.RPCTimeout = settings.Duration(time.Second)
 	begin(t, cfg)
-	mute := c.next() // it has sent hello and hears nothing
+	mute, said := c.next(), time.Now() // it has sent hello and hears nothing
 	select {
 	case <-mute.conn.Closed():
+		if took := time.Since(said); took < 150*time.Millisecond || took > 5*time.Second {
+			t.Errorf("the agent left after %v, rpc_timeout is 200ms", took)
+		}
 	case <-time.After(patience):
 		t.Fatal("the agent went on waiting for a welcome")
 	}

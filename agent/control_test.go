@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -56,6 +59,12 @@ type session struct {
 
 func newControl(t *testing.T, listener net.Listener) *control {
 	t.Helper()
+	return newControlOver(t, listener, nil)
+}
+
+// newControlOver serves https with a configuration, http with none.
+func newControlOver(t *testing.T, listener net.Listener, config *tls.Config) *control {
+	t.Helper()
 	c := &control{t: t, sessions: make(chan *session, 256), artifacts: map[string][]byte{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+wire.ChannelPath, c.channel)
@@ -66,7 +75,12 @@ func newControl(t *testing.T, listener net.Listener) *control {
 		_ = c.server.Listener.Close()
 		c.server.Listener = listener
 	}
-	c.server.Start()
+	if c.server.TLS = config; config != nil {
+		c.server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that the agent refuses
+		c.server.StartTLS()
+	} else {
+		c.server.Start()
+	}
 	t.Cleanup(c.server.Close)
 	return c
 }

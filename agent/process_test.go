@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -54,17 +56,27 @@ func exists(path string) bool {
 func agentProcess(config string) {
 	cfg, err := LoadConfig(config, os.Environ()[:0], nil)
 	if err == nil {
-		err = New(cfg, discard()).Run(context.Background())
+		err = New(cfg, processLog()).Run(context.Background())
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
 
-// spawn starts an agent of its own process; the function kills it with -9.
-func spawn(t *testing.T, config string) (kill func()) {
+// processLog is the file that the environment names, if it does.
+func processLog() *slog.Logger {
+	to, err := os.OpenFile(os.Getenv("AGENT_TEST_LOG"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return discard()
+	}
+	return slog.New(slog.NewTextHandler(to, nil))
+}
+
+// spawn starts an agent of its own process, with more variables; the function
+// kills it with -9.
+func spawn(t *testing.T, config string, environ ...string) (kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "AGENT_TEST_CONFIG="+config)
+	cmd.Env = slices.Concat(os.Environ(), []string{"AGENT_TEST_CONFIG=" + config}, environ)
 	errs, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -94,12 +106,13 @@ server_url = %q
 license_file = %q
 state_dir = %q
 slots = 2
+ca_file = %q
 [[runner]]
 name = "tool"
 argv = [%q, "helper", "{{param.mode}}", "{{param.dir}}"]
 params.mode = { type = "enum", values = ["stubborn", "until"] }
 params.dir = { type = "string", max_length = 1000 }
-`, cfg.ServerURL, license, cfg.StateDir, os.Args[0])
+`, cfg.ServerURL, license, cfg.StateDir, cfg.CAFile, os.Args[0])
 	for name, text := range map[string]string{license: licenseCode + "\n", path: content} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
