@@ -67,7 +67,6 @@ func (d *Dispatch) probed(now fleet.Time, n *node, a Attempt, out *Effects) {
 // undeafen ends the hold, if it stands.
 func (d *Dispatch) undeafen(now fleet.Time, n *node, out *Effects) {
 	if h, stands := hold.Find(n.rec.Holds, fleet.HoldDeaf, fleet.OwnerAuto); stands {
-		n.silences.Answered()
 		d.dropHold(now, n, h, out)
 	}
 }

@@ -155,6 +155,9 @@ func TestDeaf_EndsWithThePersonsWordAndWithTheNode(t *testing.T) {
 		end(w)
 		w.after()
 		w.wantHeld("n1", "")
+		w.pass(1000)
+		w.heartbeat(w.agents[0])
+		w.wantHeld("n1", "") // the row began anew
 		if c := w.lasting(fleet.AlarmNodeDeaf); c.ID != 0 {
 			t.Fatalf("%+v lasts", c)
 		}

@@ -588,7 +588,10 @@ func (w *world) heal() {
 			}
 		}
 		w.pass(1000)
-		busy := slices.ContainsFunc(w.agents, func(a *agent) bool { return !a.ready || len(a.mail)+len(a.work)+len(a.spool) > 0 })
+		busy := slices.ContainsFunc(w.agents, func(a *agent) bool {
+			held := len(w.d.nodes[a.id].rec.Holds) > 0 // a heartbeat may just have found it deaf
+			return held || !a.ready || len(a.mail)+len(a.work)+len(a.spool) > 0
+		})
 		if !busy && w.d.Totals() == (Totals{}) && !w.pending.Durable() && w.inFlight == nil {
 			break
 		}

@@ -50,6 +50,7 @@ func (d *Dispatch) dropHold(now fleet.Time, n *node, h fleet.Hold, out *Effects)
 	case fleet.HoldAuto:
 		d.autoOver(now, n, out)
 	case fleet.HoldDeaf:
+		n.silences.Answered() // whoever lifted it: three more make it deaf again
 		d.nodeAlarmOver(now, fleet.AlarmNodeDeaf, n, out)
 	}
 	if !hold.InMemory(h) {
