@@ -29,6 +29,7 @@ type (
 	Scalar           = rest.Scalar
 	Node             = rest.Node
 	Hold             = rest.Hold
+	Claimant         = rest.Claimant
 	MoveRequest      = rest.MoveRequest
 	Moved            = rest.Moved
 	DrainRequest     = rest.DrainRequest

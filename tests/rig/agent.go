@@ -44,19 +44,47 @@ func NewAgent(t testing.TB, s *Server, o AgentOptions) *Agent {
 	writeFile(t, a.config, fmt.Sprintf("server_url = %q\nallow_plain_http = true\nstate_dir = %q\nlicense_file = %q\nnode_id = %q\nslots = %d\n%s",
 		s.URL, a.Dir, license, o.Name, o.Slots, o.More))
 	a.Start(t)
-	t.Cleanup(func() {
-		if a.running() {
-			a.Kill(t)
-		}
-		if race := a.races(); race != "" {
-			t.Errorf("agent %s has a data race:%s", a.Name, race)
-		}
-		if t.Failed() {
-			t.Logf("agent %s printed:\n%s", a.Name, tail(a.Output(), 100))
-		}
-	})
+	t.Cleanup(func() { a.finish(t) })
 	a.AwaitLease(t, s, "ready")
 	return a
+}
+
+func (a *Agent) finish(t testing.TB) {
+	if a.running() {
+		a.Kill(t)
+	}
+	if race := a.races(); race != "" {
+		t.Errorf("agent %s has a data race:%s", a.Name, race)
+	}
+	if t.Failed() {
+		t.Logf("agent %s printed:\n%s", a.Name, tail(a.Output(), 100))
+	}
+}
+
+// Copy starts another agent on a copy of this one's state, as it is now, and does
+// not wait. It is the same node to the server, until that finds out.
+func (a *Agent) Copy(t testing.TB) *Agent {
+	t.Helper()
+	b := &Agent{Name: a.Name, Dir: filepath.Join(publicDir(t), "state"), within: a.within}
+	if err := os.CopyFS(b.Dir, os.DirFS(a.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	// What runs belongs to the first one: on another machine the copy would not find it.
+	if err := os.RemoveAll(filepath.Join(b.Dir, "jobs")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(b.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	config, err := os.ReadFile(a.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.config = filepath.Join(filepath.Dir(b.Dir), "agent.toml")
+	writeFile(t, b.config, strings.ReplaceAll(string(config), a.Dir, b.Dir))
+	b.Start(t)
+	t.Cleanup(func() { b.finish(t) })
+	return b
 }
 
 // Start runs the program and does not wait.

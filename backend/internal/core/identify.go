@@ -25,7 +25,9 @@ type knownOf struct {
 	earlier   []string           // boot ids of sessions before that one
 	awaits    bool               // the newest session's value waits for a heartbeat
 	confirmed bool               // a value was confirmed to this process
-	rotated   string             // the newest rotation that ended here
+	secret    fleet.Sum          // of the newest session
+	turned    fleet.Sum          // the node's, since a rotation ended here; zero: none did
+	rotated   string             // that rotation, or one that was given up
 }
 
 // entryAt is where in which batch the newest write of something stands.
@@ -44,6 +46,9 @@ func presentedOf(ev *HelloEvent) identity.Presented {
 // identify lets the node's own hello pass, and holds the node when it is somebody
 // else's. last is an epoch that the node has had beyond the database's, or 0.
 func (d *Dispatch) identify(now fleet.Time, n *node, ev *HelloEvent, out *Effects) (last int64, refused *fleet.Error) {
+	if n.stale(ev.Secret) {
+		return 0, fleet.Errorf(fleet.CodeUnauthenticated, "the node has another secret now")
+	}
 	p := presentedOf(ev)
 	seen := identity.Seen{
 		Epoch: max(n.epoch, n.rec.Epoch), Open: n.open, BootID: n.rec.BootID, MachineID: n.known.newest.MachineID,
@@ -68,7 +73,7 @@ func (d *Dispatch) identify(now fleet.Time, n *node, ev *HelloEvent, out *Effect
 		n.known.earlier = earlier[max(0, len(earlier)-maxEarlier):]
 	}
 	d.openIdentity(now, n, ev, out)
-	n.known.newest = p
+	n.known.newest, n.known.secret = p, ev.Secret
 	return last, nil
 }
 

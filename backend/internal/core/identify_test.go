@@ -145,6 +145,11 @@ func TestRepair_EndsWithTheNewSecret(t *testing.T) {
 			w.wantAudit(AuditSecretRotated)
 			w.commit()
 			w.wantHeld("n1", "")
+			other.secret = oldSecret // it was looked up a moment before
+			w.connect(other)
+			if other.refused != fleet.CodeUnauthenticated || w.held("n1") != "" {
+				t.Fatalf("%s: the old secret is answered %q, holds %q", name, other.refused, w.held("n1"))
+			}
 			if w.store.secrets["n1"] != newSecret || w.lasting(fleet.AlarmDuplicate).ID != 0 {
 				t.Fatalf("%s: secrets %v, alarm %+v", name, w.store.secrets, w.lasting(fleet.AlarmDuplicate))
 			}
@@ -343,6 +348,32 @@ func TestIdentify_WithoutAChain(t *testing.T) {
 		w.dial(a)
 		if !a.ready {
 			t.Fatalf("refused: %q", a.refused)
+		}
+	}
+}
+
+// The end of a rotation that the database did not take is done again.
+func TestAttack_A43_TheEndOfARotationOutlivesALostCommit(t *testing.T) {
+	for _, outcome := range []int{0, 1, 2} {
+		w := script(t, record("n1", "pool-1", 1, 2))
+		a := w.agents[0]
+		a.secret = oldSecret
+		w.repair("", "r-1")
+		w.move("n1", func(rec *fleet.NodeRecord) { rec.Identity.NextSecret = newSecret })
+		w.disconnect(a)
+		a.secret = newSecret
+		w.join(a)
+		w.start()
+		w.finish(outcome)
+		w.commit()
+		w.heartbeat(a)
+		w.commit()
+		w.move("n1", func(rec *fleet.NodeRecord) { rec.Region = "eu" })
+		if rec := w.store.nodes["n1"].rec; w.store.secrets["n1"] != newSecret || rec.Identity.Rotation != "" {
+			t.Fatalf("outcome %d: %+v, secrets %v", outcome, rec.Identity, w.store.secrets)
+		}
+		if id := w.d.nodes["n1"].rec.Identity; id.Rotation != "" || !a.open {
+			t.Fatalf("outcome %d: memory has %+v", outcome, id)
 		}
 	}
 }

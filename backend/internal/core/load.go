@@ -85,6 +85,7 @@ func (d *Dispatch) inherit(now fleet.Time, n, old *node) {
 	default:
 		old.registered(n.rec)
 		n.live = old.live
+		n.recallIdentity(&old.rec)
 		if n.rec.BootID != old.rec.BootID { // its commit was not known of
 			n.bootSince = now
 		}
@@ -238,7 +239,9 @@ func (d *Dispatch) goOn(now fleet.Time, out *Effects) {
 			d.reblock(n)
 			d.look.hopes = true
 			out.Sessions = append(out.Sessions, SessionWrite{Node: n.rec.ID, Epoch: n.epoch, Left: true})
-		case !n.open || n.pending == nil:
+		case !n.open:
+		case n.pending == nil:
+			d.turnSecret(now, n, out)
 		case n.rec.Epoch >= n.epoch: // its commit was not known of
 			d.opened(now, n, out)
 		default:

@@ -9,13 +9,14 @@ import (
 // a session was opened with the new one, and then the old one is good for nothing.
 // What people want of it, and what the node put, comes with the record.
 
-// turnSecret goes on with a rotation after a session was opened.
-func (d *Dispatch) turnSecret(now fleet.Time, n *node, ev *HelloEvent, out *Effects) {
+// turnSecret goes on with a rotation while a session is open.
+func (d *Dispatch) turnSecret(now fleet.Time, n *node, out *Effects) {
 	next := n.rec.Identity.NextSecret
-	if next == (fleet.Sum{}) || ev.Secret != next {
+	if next == (fleet.Sum{}) || n.known.secret != next {
 		d.askRotation(n, out)
 		return
 	}
+	n.known.turned = next
 	d.endRotation(n, next, out)
 	if h, held := n.quarantine(); held { // who has the secret now is the one that was chosen
 		d.dropHold(now, n, h, out)
@@ -48,6 +49,12 @@ func (d *Dispatch) endRotation(n *node, secret fleet.Sum, out *Effects) {
 	w.Over, w.Secret = over, secret
 }
 
+// stale reports a secret that was looked up before another one took its place.
+func (n *node) stale(secret fleet.Sum) bool {
+	turned, next := n.known.turned, n.rec.Identity.NextSecret
+	return turned != fleet.Sum{} && secret != turned && (next == fleet.Sum{} || secret != next)
+}
+
 // mergedIdentity is the identity after news of the record: of the chain memory
 // knows better, and of a rotation that has ended here. Who registered anew begins
 // anew.
@@ -61,6 +68,17 @@ func (n *node) mergedIdentity(rec *fleet.NodeRecord) fleet.Identity {
 		id.Keep, id.Rotation, id.NextSecret = "", "", fleet.Sum{}
 	}
 	return id
+}
+
+// recallIdentity lets the database's word on rotations count after a Load: the end of
+// one may not have reached it.
+func (n *node) recallIdentity(old *fleet.NodeRecord) {
+	if old.Left && !n.rec.Left {
+		n.known = knownOf{}
+	}
+	if id := &n.rec.Identity; id.Rotation != "" && id.Rotation == n.known.rotated {
+		n.known.rotated, n.known.turned = "", fleet.Sum{}
+	}
 }
 
 // heedIdentity does what news of the record asks for: who was not chosen loses the

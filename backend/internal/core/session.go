@@ -50,7 +50,7 @@ func (d *Dispatch) opened(now fleet.Time, n *node, out *Effects) {
 	welcome := &Welcome{Pool: n.rec.Pool, Holds: n.rec.Holds}
 	out.Sends = append(out.Sends, Send{Kind: SendWelcome, Node: n.rec.ID, Epoch: n.epoch, Welcome: welcome})
 	welcome.Void = d.reconcile(now, n, ev.Running, ev.Spooled, true, nil, out)
-	d.turnSecret(now, n, ev, out)
+	d.turnSecret(now, n, out)
 	d.reindex(now, n)
 	d.watch(now, n)
 }

@@ -33,11 +33,11 @@ func (p *Presented) claimant(id string, now fleet.Time, holder bool) fleet.Claim
 	}
 }
 
-// claimed is the list with p in it as it is now. Where it is full the first ones
-// stay, who came before anybody could fill it: the last makes room.
-func claimed(id *fleet.Identity, p *Presented, now fleet.Time, holder bool) []fleet.Claimant {
+// claimed is the list with p in it as it is now, in its place or, at -1, as a new
+// one. Where it is full the first ones stay, who came before anybody could fill it:
+// the last makes room.
+func claimed(id *fleet.Identity, at int, p *Presented, now fleet.Time, holder bool) []fleet.Claimant {
 	list := slices.Clone(id.Claimants)
-	at := find(id, p)
 	switch {
 	case at >= 0:
 		list[at] = p.claimant(list[at].ID, now, list[at].Holder)

@@ -119,6 +119,7 @@ func together(p *Presented, s *Seen) bool {
 // its welcome brings; zero: none.
 func Opened(id fleet.Identity, p *Presented, next fleet.Sum, now fleet.Time, held bool) fleet.Identity {
 	holder, _ := id.Holder()
+	at := find(&id, p) // as it was when p was judged
 	switch known := right(&id, p.Chain) && (id.Keep == "" || id.Keep == holder.ID); {
 	case known && p.Chain == id.Current: // also: neither ever was
 	case known: // a value that had not been confirmed, or its first
@@ -133,7 +134,7 @@ func Opened(id fleet.Identity, p *Presented, next fleet.Sum, now fleet.Time, hel
 		id.Pending = newest(append(slices.Clone(id.Pending), next), MaxPending)
 	}
 	if held {
-		id.Claimants = claimed(&id, p, now, true)
+		id.Claimants = claimed(&id, at, p, now, true)
 	}
 	return id
 }
@@ -159,7 +160,7 @@ func Refused(id fleet.Identity, p, holder *Presented, now fleet.Time) fleet.Iden
 		id.Claimants = []fleet.Claimant{first, p.claimant(unused([]fleet.Claimant{first}, p.ID), now, false)}
 		return id
 	}
-	id.Claimants = claimed(&id, p, now, false)
+	id.Claimants = claimed(&id, find(&id, p), p, now, false)
 	return id
 }
 

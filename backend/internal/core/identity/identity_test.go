@@ -279,16 +279,18 @@ func TestCase_D14_AClonedImageIsHeldOnce(t *testing.T) {
 
 // Either claimant may be chosen; from then on the other has no chance.
 func TestRepair_EitherMayBeChosen(t *testing.T) {
-	for _, chosen := range []int{0, 1} {
+	for i := range 4 {
+		chosen, machine := i%2, []string{"m1", "m2"}[i/2]
 		s, a := &site{next: 100}, &twin{machine: "m1", name: "a"}
 		a.play(s, true, true)
 		a.play(s, true, true)
-		b := &twin{state: a.state, machine: "m2", name: "b"}
+		b := &twin{state: a.state, machine: machine, name: "b"}
 		a.play(s, true, true)
 		b.play(s, true, true)
 		twins := []*twin{a, b}
 		s.id.Keep = s.id.Claimants[chosen].ID
 		keep, other := twins[chosen], twins[1-chosen]
+		other.boot++
 		other.play(s, true, true)
 		for range 3 {
 			before := len(s.taken)

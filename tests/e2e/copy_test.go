@@ -1,0 +1,281 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rockpool/backend/backendtest"
+	"rockpool/shared/wire"
+	"rockpool/tests/rig"
+)
+
+// slowly is how long what takes a whole wait of a refused agent may take: a minute,
+// and its jitter.
+const slowly = 2*time.Minute + patience
+
+// awaitNode waits until the node is as wanted.
+func (u *tenant) awaitNode(name string, limit time.Duration, want string, is func(backendtest.Node) bool) backendtest.Node {
+	u.t.Helper()
+	var node backendtest.Node
+	rig.Await(u.t, limit, func() (bool, string) {
+		var err error
+		node, err = u.s.Admin.Node(u.t.Context(), name)
+		return err == nil && is(node), fmt.Sprintf("want %s, is %+v, %v", want, node, err)
+	})
+	return node
+}
+
+func inQuarantine(n backendtest.Node) bool {
+	return slices.ContainsFunc(n.Holds, func(h backendtest.Hold) bool { return h.Kind == "quarantine" })
+}
+
+// duplicates counts the alarms duplicate_identity of a node, and those that last.
+func (u *tenant) duplicates(node string) (all, lasting int) {
+	u.t.Helper()
+	const from = `SELECT count(*) FROM alarms WHERE kind = 'duplicate_identity' AND node_id = $1`
+	return query[int](u.t, u.s, from, node), query[int](u.t, u.s, from+` AND resolved_at IS NULL`, node)
+}
+
+// claimant finds the one that is the holder, or the one that is not.
+func claimant(t *testing.T, n backendtest.Node, holder bool) backendtest.Claimant {
+	t.Helper()
+	at := slices.IndexFunc(n.Claimants, func(c backendtest.Claimant) bool { return c.Holder == holder })
+	if at < 0 {
+		t.Fatalf("no such claimant of %+v", n.Claimants)
+	}
+	return n.Claimants[at]
+}
+
+// repair chooses a claimant by the command line.
+func (u *tenant) repair(node, keep string) {
+	u.t.Helper()
+	shown := u.s.Run(u.t, u.s.AdminToken, "node", "get", node)
+	if !strings.Contains(shown.Out, keep) {
+		u.t.Errorf("node get does not show the claimant %s:\n%s", keep, shown.Out)
+	}
+	if ran := u.s.Run(u.t, u.s.AdminToken, "node", "repair", node, "--keep", keep, "--reason", "the other one is a copy"); ran.Code != 0 {
+		u.t.Fatalf("repair: %d %s", ran.Code, ran.Err)
+	}
+}
+
+// A state directory that was copied, on the same machine: the two look like one
+// that restarts, until both have spoken. Nobody restarts anything by hand.
+func TestCase_N35_ACopiedStateDirectoryAndTheCopyIsKept(t *testing.T) {
+	t.Parallel()
+	u, w := newTenant(t, rig.NewServer(t, enduring...)), newWorkshop(t)
+	a := u.agent("1", 1, w)
+	job := u.submit(runner("wait"))
+	w.AwaitStart(job.ID, 1)
+	epoch := a.AwaitLease(t, u.s, "ready").Epoch
+	begun := time.Now()
+	b := a.Copy(t)
+	held := u.awaitNode(a.Name, slowly, "in quarantine", inQuarantine)
+	// By now each has come: the copy took over, the first one came back and was refused.
+	if opened := held.Epoch - epoch; opened > 3 {
+		t.Errorf("the session changed hands %d times in %v", opened, time.Since(begun))
+	}
+	if all, lasting := u.duplicates(a.Name); all != 1 || lasting != 1 {
+		t.Errorf("%d alarms, %d last", all, lasting)
+	}
+	count := func() int64 {
+		return query[int64](t, u.s, `SELECT count FROM alarms WHERE kind = 'duplicate_identity' AND node_id = $1`, a.Name)
+	}
+	detail := query[string](t, u.s, `SELECT detail FROM alarms WHERE kind = 'duplicate_identity' AND node_id = $1`, a.Name)
+	if len(held.Claimants) != 2 || strings.Count(detail, "127.0.0.1") != 2 {
+		t.Errorf("claimants %+v, alarm %q", held.Claimants, detail)
+	}
+	u.mustBe(u.submit(), "queued", "pool_exhausted")
+	u.awaitNode(a.Name, slowly, "the holder is back", func(n backendtest.Node) bool { return n.Lease == "ready" })
+	rig.Await(t, slowly, func() (bool, string) { n := count(); return n >= 2, fmt.Sprintf("counted %d", n) })
+	opened := query[int64](t, u.s, `SELECT epoch FROM nodes WHERE id = $1`, a.Name) - epoch
+	if most := 3 * (1 + int64(time.Since(begun)/time.Minute)); opened > most {
+		t.Errorf("%d sessions in %v", opened, time.Since(begun))
+	}
+	u.repair(a.Name, claimant(t, held, true).ID)
+	u.awaitNode(a.Name, slowly, "repaired", func(n backendtest.Node) bool { return !inQuarantine(n) && n.Lease == "ready" && !n.Rotating })
+	if all, lasting := u.duplicates(a.Name); all != 1 || lasting != 0 {
+		t.Errorf("after the repair %d alarms, %d last", all, lasting)
+	}
+	w.Release()
+	done := u.await(job.ID, "succeeded")
+	starts := w.Lines("starts")
+	if slices.Sort(starts); len(slices.Compact(slices.Clone(starts))) != len(starts) {
+		t.Errorf("an attempt started twice: %v", starts)
+	}
+	a.Kill(t)
+	a.Start(t)
+	rig.Await(t, patience, func() (bool, string) { return strings.Contains(a.Log(), "401"), "the other one is not refused" })
+	if b.Secret(t) == a.Secret(t) {
+		t.Error("the kept one has the old secret")
+	}
+	if audited(t, u.s, "node_repaired", "node:"+a.Name) != 1 || audited(t, u.s, "secret_rotated", "node:"+a.Name) != 1 {
+		t.Error("the audit entries are missing")
+	}
+	t.Logf("job done by attempt %d on %s", done.Attempt, done.Node)
+}
+
+// The same, with processes that their owner restarts, a server that is killed in
+// between, and the first one kept.
+func TestCase_N35_ACopiedStateDirectoryAndTheFirstIsKept(t *testing.T) {
+	t.Parallel()
+	u, w := newTenant(t, rig.NewServer(t, enduring...)), newWorkshop(t)
+	a := u.agent("1", 1, w)
+	b := a.Copy(t)
+	before := a.AwaitLease(t, u.s, "ready").Epoch
+	u.awaitNode(a.Name, patience, "the copy took over", func(n backendtest.Node) bool { return n.Epoch > 1 && n.Epoch >= before })
+	a.Kill(t)
+	a.Start(t)
+	held := u.awaitNode(a.Name, patience, "in quarantine", inQuarantine)
+	b.Kill(t)
+	u.repair(a.Name, claimant(t, held, false).ID)
+	u.s.Kill(t)
+	u.s.Start(t)
+	b.Start(t) // its chain is right, and it was not chosen
+	a.Kill(t)
+	a.Start(t)
+	u.awaitNode(a.Name, patience, "repaired", func(n backendtest.Node) bool { return !inQuarantine(n) && n.Lease == "ready" && !n.Rotating })
+	b.Kill(t)
+	b.Start(t)
+	rig.Await(t, patience, func() (bool, string) { return strings.Contains(b.Log(), "401"), "the copy is not refused" })
+	if all, lasting := u.duplicates(a.Name); all != 1 || lasting != 0 {
+		t.Errorf("after the repair %d alarms, %d last", all, lasting)
+	}
+	job := u.submit(runner("brief"))
+	u.await(job.ID, "succeeded")
+}
+
+// on is a scripted node that says it is on that machine.
+func on(machine string) func(wire.Hello) wire.Body {
+	return func(h wire.Hello) wire.Body {
+		h.MachineID = machine
+		return h
+	}
+}
+
+// settled has had a second session, so that it has shown what the first one gave.
+func settled(t *testing.T, n *rig.RawNode) {
+	t.Helper()
+	n.Cut()
+	n.Join(t)
+	n.Send(t, wire.Heartbeat{Accepting: true, Health: wire.Health{OK: true}})
+}
+
+// copyOf is the same node on another machine.
+func (u *tenant) copyOf(n *rig.RawNode, machine string) *rig.RawNode {
+	other := rig.NewRawNode(u.s, rig.RawOptions{Name: n.Name, License: u.license.LicenseCode, Say: on(machine)})
+	other.Secret, other.Chain, other.Epoch, other.BootID = n.Secret, n.Chain, n.Epoch, "boot-on-"+machine
+	u.t.Cleanup(other.Cut)
+	return other
+}
+
+// Two machines with one image: the second is refused, the first closed and held,
+// and the node never changes hands.
+func TestCase_D14_TwoMachinesWithOneImage(t *testing.T) {
+	t.Parallel()
+	u := newTenant(t, server(t))
+	n := u.node("1", rig.RawOptions{Say: on("machine-1")})
+	settled(t, n)
+	clone := u.copyOf(n, "machine-2")
+	refused := func(of *rig.RawNode) {
+		t.Helper()
+		if err := of.Connect(t.Context()); err == nil || !strings.Contains(err.Error(), "duplicate_identity") {
+			t.Errorf("a duplicate is answered %v", err)
+		}
+	}
+	refused(clone)
+	if code := n.Session().Ended(t); code != wire.CloseDuplicateNode {
+		t.Errorf("the session that stood was closed %s", code)
+	}
+	for range 5 {
+		n.Join(t)
+		refused(clone)
+	}
+	node := u.awaitNode(n.Name, patience, "held", inQuarantine)
+	if holder := claimant(t, node, true); holder.MachineID != "machine-1" || len(node.Claimants) != 2 {
+		t.Errorf("claimants %+v", node.Claimants)
+	}
+	awaitCount := func(want int64) {
+		t.Helper()
+		rig.Await(t, patience, func() (bool, string) {
+			n := query[int64](t, u.s, `SELECT coalesce(max(count), 0) FROM alarms WHERE kind = 'duplicate_identity' AND node_id = $1`, n.Name)
+			return n == want, fmt.Sprintf("counted %d, want %d", n, want)
+		})
+	}
+	awaitCount(6)
+	if all, lasting := u.duplicates(n.Name); all != 1 || lasting != 1 {
+		t.Errorf("%d alarms, %d last", all, lasting)
+	}
+	u.mustBe(u.submit(), "queued", "pool_exhausted")
+}
+
+// A secret that was taken without the state: whoever speaks next, the node is held.
+func TestCase_N30_AStolenSecretIsSeenWithTheNextHello(t *testing.T) {
+	t.Parallel()
+	u := newTenant(t, server(t))
+	n := u.node("1", rig.RawOptions{})
+	settled(t, n)
+	thief := u.copyOf(n, "")
+	thief.Chain, thief.Epoch = "", 0
+	if err := thief.Connect(t.Context()); err == nil || !strings.Contains(err.Error(), "duplicate_identity") {
+		t.Errorf("the thief is answered %v", err)
+	}
+	if code := n.Session().Ended(t); code != wire.CloseDuplicateNode {
+		t.Errorf("the session that stood was closed %s", code)
+	}
+	n.Join(t)
+	u.awaitNode(n.Name, patience, "held", inQuarantine)
+}
+
+// A welcome that never came, two hundred times: the node is who it was.
+func TestCase_N35_LostWelcomesHoldNobody(t *testing.T) {
+	t.Parallel()
+	u := newTenant(t, server(t))
+	n := u.node("1", rig.RawOptions{})
+	settled(t, n)
+	for range 200 {
+		chain := n.Chain
+		n.Join(t)
+		n.Cut()
+		n.Chain = chain // it never heard it
+	}
+	n.Join(t)
+	if node := u.awaitNode(n.Name, patience, "ready", func(n backendtest.Node) bool { return n.Lease == "ready" }); inQuarantine(node) { // coming and going so often holds it for a while
+		t.Errorf("held: %+v", node.Holds)
+	}
+	if all, _ := u.duplicates(n.Name); all != 0 {
+		t.Errorf("%d alarms", all)
+	}
+}
+
+// A node's secret changes under a running job: nothing is lost, and the old secret
+// is good for nothing.
+func TestAttack_A43_RotationWhileAJobRuns(t *testing.T) {
+	t.Parallel()
+	u, w := newTenant(t, server(t)), newWorkshop(t)
+	a := u.agent("1", 2, w)
+	job := u.submit(runner("wait"))
+	w.AwaitStart(job.ID, 1)
+	old := a.Secret(t)
+	for range 2 {
+		before := a.Secret(t)
+		if ran := u.s.Run(t, u.s.AdminToken, "node", "rotate", a.Name, "--reason", "yearly"); ran.Code != 0 {
+			t.Fatalf("rotate: %d %s", ran.Code, ran.Err)
+		}
+		rig.Await(t, patience, func() (bool, string) { return a.Secret(t) != before, "the secret is the old one" })
+		u.awaitNode(a.Name, patience, "rotated", func(n backendtest.Node) bool { return !n.Rotating && n.Lease == "ready" && n.Running == 1 })
+	}
+	if ask := ask(t, u.s, old, "GET", "/v1/artifacts/sha256:"+strings.Repeat("0", 64), ""); ask.Status != 401 {
+		t.Errorf("the old secret is answered %d", ask.Status)
+	}
+	w.Release()
+	u.mustBe(u.await(job.ID, "succeeded"), "succeeded", "")
+	if starts := w.Lines("starts"); len(starts) != 1 {
+		t.Errorf("starts %v", starts)
+	}
+	if n := audited(t, u.s, "secret_rotated", "node:"+a.Name); n != 2 {
+		t.Errorf("%d audit entries", n)
+	}
+}
