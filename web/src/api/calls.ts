@@ -48,6 +48,13 @@ export const uncordon = (node: string, kind: string, reason: string) =>
 export const moveNode = (node: string, pool: string, reason: string, version: number) =>
   request<Moved>("PUT", `/v1/admin/nodes/${at(node)}/pool`, { body: { pool, reason }, ifMatch: version });
 
+/** Has the node make another secret. */
+export const rotateNode = (node: string, reason: string, version: number) =>
+  request<Node>("POST", `/v1/admin/nodes/${at(node)}/rotate`, { body: { reason }, ifMatch: version });
+/** Chooses which claimant of a node in quarantine is the node. */
+export const repairNode = (node: string, keep: string, reason: string, version: number) =>
+  request<Node>("POST", `/v1/admin/nodes/${at(node)}/repair`, { body: { keep, reason }, ifMatch: version });
+
 export const revokeNode = (node: string, reason: string) => request<Node>("POST", `/v1/admin/nodes/${at(node)}/revoke`, { body: { reason } });
 /** Frees its id and its seat. */
 export const leaveNode = (node: string, reason: string) => request<Node>("POST", `/v1/admin/nodes/${at(node)}/leave`, { body: { reason } });

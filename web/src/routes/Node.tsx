@@ -15,6 +15,7 @@ import { Glyph, State } from "../ui/Glyph";
 import { Empty, Facts, Figure, Gray, Panel, Strip } from "../ui/Panel";
 import type { LeaseChange, NodeRow, Share } from "../wire/messages";
 import { LiftSheet, liftable, NodeActions, NodeMenu } from "./NodeActions";
+import { NodeClaimants } from "./NodeClaimants";
 import { NodeInventory } from "./NodeInventory";
 import { NodeDecisions, NodeLog, useHistory } from "./NodePast";
 import { ageOf } from "./Nodes";
@@ -57,6 +58,7 @@ export function Node() {
       <Columns
         main={
           <>
+            <NodeClaimants node={node} />
             <Lease node={node} />
             <NodeWork node={node} />
             <NodeDecisions node={node} />

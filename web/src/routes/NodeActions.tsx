@@ -14,6 +14,7 @@ import { toast } from "../ui/toasts";
 import type { NodeRow, RowHold } from "../wire/messages";
 import styles from "./actions.module.css";
 import { Confirm, reasonLabel } from "./Confirm";
+import { quarantined, RotateSheet } from "./NodeClaimants";
 import { NodesSheet } from "./NodesSheet";
 import type { NodeAct } from "./nodeact";
 
@@ -61,11 +62,16 @@ export function NodeMenu({ node }: { node: Row }) {
   const session = useSession();
   const stale = useStale();
   const [end, setEnd] = useState<End | null>(null);
+  const [rotates, setRotates] = useState(false);
   const copy = (text: string) => navigator.clipboard?.writeText(text).then(() => toast("Copied."));
   const entries: MenuEntry[] = [
     { id: "id", text: "Copy id", onAction: () => void copy(node.id) },
     { id: "json", text: "Copy as JSON", onAction: () => void copy(JSON.stringify(node, null, 2)) },
   ];
+  if (maySteer(session)) {
+    const off = stale || node.lease === "left" || quarantined(node);
+    entries.push({ id: "rotate", text: "Change its secret", onAction: () => setRotates(true), off });
+  }
   if (isSuperadmin(session)) {
     entries.push({ id: "revoke", text: "Revoke its secret", onAction: () => setEnd("revoke"), off: stale });
     entries.push({ id: "leave", text: "Remove from the fleet", onAction: () => setEnd("leave"), off: stale || node.lease === "left" });
@@ -75,6 +81,7 @@ export function NodeMenu({ node }: { node: Row }) {
       <Menu label="More" entries={entries}>
         <Icon name="more" />
       </Menu>
+      {rotates && <RotateSheet node={node} onClose={() => setRotates(false)} />}
       {end && <EndSheet node={node} end={end} onClose={() => setEnd(null)} />}
     </>
   );
