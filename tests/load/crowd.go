@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -99,14 +100,41 @@ func (m *member) write(frame []byte) {
 	_, _ = m.Raw.Conn.Write(frame)
 }
 
+// live lets all members send a heartbeat every ten seconds, also those that join
+// meanwhile, until it is stopped; each call of rounds waits for so many more.
+func (c *crowd) live(beat []byte) (rounds func(int), stop func()) {
+	round, over := make(chan struct{}), make(chan struct{})
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			c.say(beat, 10*time.Second)
+			select {
+			case <-over:
+				return
+			case round <- struct{}{}:
+			default:
+			}
+		}
+	})
+	rounds = func(n int) {
+		for range n {
+			<-round
+		}
+	}
+	return rounds, func() { close(over); work.Wait() }
+}
+
 // say lets all members send a frame in turn, spread over a time.
 func (c *crowd) say(frame []byte, over time.Duration) {
+	c.mu.Lock()
+	members := slices.Clone(c.members)
+	c.mu.Unlock()
 	const step = 5 * time.Millisecond
 	steps := max(1, int(over/step))
 	ticks := time.NewTicker(step)
 	defer ticks.Stop()
 	for i := range steps {
-		for _, m := range c.members[len(c.members)*i/steps : len(c.members)*(i+1)/steps] {
+		for _, m := range members[len(members)*i/steps : len(members)*(i+1)/steps] {
 			m.write(frame)
 		}
 		<-ticks.C

@@ -102,9 +102,8 @@ func message(b *testing.B, body wire.Body) []byte {
 }
 
 // fill opens sessions, many at a time.
-func (t *target) fill(b *testing.B, sessions int) *crowd {
+func (t *target) fill(b *testing.B, c *crowd, sessions int) *crowd {
 	b.Helper()
-	c := &crowd{}
 	next := make(chan int)
 	var dialers sync.WaitGroup
 	for range 32 {
@@ -152,14 +151,14 @@ func (t *target) measure(b *testing.B) memory {
 // perSession is what a session costs a server at rest, after some heartbeats.
 func (t *target) perSession(b *testing.B, sessions int) memory {
 	b.Helper()
-	t.fill(b, 20).leave() // what the first ones make is made once
+	t.fill(b, &crowd{}, 20).leave() // what the first ones make is made once
 	before := t.measure(b)
-	c := t.fill(b, sessions)
+	c := &crowd{}
 	defer c.leave()
-	beat := message(b, wire.Heartbeat{Accepting: true, Health: wire.Health{OK: true}})
-	for range 2 {
-		c.say(beat, 5*time.Second)
-	}
+	rounds, stop := c.live(message(b, wire.Heartbeat{Accepting: true, Health: wire.Health{OK: true}}))
+	t.fill(b, c, sessions)
+	rounds(2)
+	stop()
 	after := t.measure(b)
 	if lost := c.lost.Load(); lost > 0 {
 		b.Errorf("%d sessions were lost", lost)
@@ -223,7 +222,7 @@ func BenchmarkHeartbeats(b *testing.B) {
 	targets := []*target{ours(b, beatSessions), plain(b, 1_000_000), plain(b, 1)}
 	crowds := make([]*crowd, len(targets))
 	for i, t := range targets {
-		crowds[i] = t.fill(b, beatSessions)
+		crowds[i] = t.fill(b, &crowd{}, beatSessions)
 		defer crowds[i].leave()
 		t.perBeat(b, crowds[i], 10) // warm
 	}

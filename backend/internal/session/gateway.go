@@ -137,10 +137,7 @@ func (g *Gateway) upgrade(w http.ResponseWriter, r *http.Request, credential enr
 		conn.Close(wire.CloseShutdown, stopping)
 		return
 	}
-	go func() {
-		defer g.drop(s)
-		s.run(&credential)
-	}()
+	go s.begin(&credential)
 }
 
 func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, err error) {

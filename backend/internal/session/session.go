@@ -18,7 +18,8 @@ import (
 )
 
 // session is one connection of a node, from its upgrade to its end. One goroutine
-// owns it, the one in run; others call end and send through conn.
+// owns it, the one in begin and then that in listen; others call end and send
+// through conn.
 type session struct {
 	gateway *Gateway
 	hub     *Hub
@@ -37,12 +38,19 @@ type session struct {
 	closer sync.WaitGroup
 }
 
-// run is the life of the session.
-func (s *session) run(credential *enroll.Credential) {
-	defer s.over()
-	if !s.hello(credential) {
+// begin is the session's way to its welcome. What follows runs in a goroutine of its
+// own: registering takes a deep stack, which this one would hold long afterwards.
+func (s *session) begin(credential *enroll.Credential) {
+	if s.hello(credential) {
+		go s.listen()
 		return
 	}
+	s.over()
+}
+
+// listen is the life of the session.
+func (s *session) listen() {
+	defer s.over()
 	for {
 		frame, err := s.conn.Receive()
 		if err != nil {
@@ -64,6 +72,7 @@ func onlyLogs(messages []wire.Message) bool {
 
 // over tells the loop that the connection is gone, then waits until it is.
 func (s *session) over() {
+	defer s.gateway.drop(s)
 	if epoch := s.hub.leave(s); epoch != 0 {
 		s.gateway.loop.Closed(s.node, epoch)
 	}
