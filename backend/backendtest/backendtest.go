@@ -72,6 +72,7 @@ type (
 	AuditEntry       = rest.AuditEntry
 	AuditVerified    = rest.AuditVerified
 	Health           = rest.Health
+	Frozen           = rest.Frozen
 )
 
 // A node whose every move the caller decides, over a real socket.

@@ -24,7 +24,7 @@ import (
 
 // stormNodes is how many nodes come back at once; scripts/soak has ten thousand.
 func stormNodes() int {
-	if os.Getenv("ROCKPOOL_SOAK") != "" {
+	if os.Getenv("ROCKPOOL_TEST_SOAK") != "" {
 		return 10_000
 	}
 	return 1000

@@ -119,7 +119,7 @@ func (h *house) pass(span time.Duration) {
 
 // lossTime is how long packets are lost; scripts/soak has ten minutes.
 func lossTime() time.Duration {
-	if os.Getenv("ROCKPOOL_SOAK") != "" {
+	if os.Getenv("ROCKPOOL_TEST_SOAK") != "" {
 		return 10 * time.Minute
 	}
 	return time.Minute

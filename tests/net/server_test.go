@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"rockpool/backend/backendtest"
 	"rockpool/tests/rig"
 )
 
@@ -31,7 +33,9 @@ func TestServer_IsKilledAndStarts(t *testing.T) {
 	for range 2 {
 		brief := h.submit("brief") // may be anywhere in its life
 		h.s.Kill(t)
+		killed := time.Now()
 		h.s.Start(t)
+		h.awaitFrozen("restart", killed)
 		t.Logf("back after %v", h.awaitReady())
 		h.await(brief.ID, "succeeded")
 	}
@@ -49,8 +53,10 @@ func TestCase_F4_TheServerStandsStill(t *testing.T) {
 	h := newHouse(t, ownServer(t), 2)
 	h.begin()
 	halt(t, h.s.PID())
+	halted := time.Now()
 	wait(standstill)
 	goOn(h.s.PID())
+	h.awaitFrozen("standstill", halted)
 	t.Logf("back after %v", h.awaitReady())
 	h.finish(0, 0)
 }
@@ -64,17 +70,45 @@ func TestCase_N32_PostgreSQLStandsStill(t *testing.T) {
 	halt(t, pids...)
 	began := time.Now()
 	h.awaitHealth("/readyz", http.StatusServiceUnavailable)
+	if f := h.awaitFrozen("database", began); f.Until != nil {
+		t.Errorf("frozen until %v while the database is away", f.Until)
+	}
 	for time.Since(began) < standstill {
 		h.awaitHealth("/livez", http.StatusOK)
 		wait(time.Second)
 	}
 	goOn(pids...)
 	h.awaitHealth("/readyz", http.StatusOK)
+	rig.Await(t, patience, func() (bool, string) {
+		return h.awaitFrozen("database", began).Until != nil, "frozen without an end although the database is back"
+	})
 	t.Logf("back after %v", h.awaitReady())
 	h.finish(0, 0)
 	if now := h.epochs(); !slices.Equal(now, epochs) {
 		t.Errorf("sessions were %v and are %v", epochs, now)
 	}
+}
+
+// awaitFrozen waits until health and the command line say since when the fleet is
+// frozen: about that moment.
+func (h *house) awaitFrozen(by string, since time.Time) (f backendtest.Frozen) {
+	h.t.Helper()
+	nobody := h.s.Client(h.t, "")
+	rig.Await(h.t, patience, func() (bool, string) {
+		health, err := nobody.Ready(h.t.Context())
+		if err != nil || health.Frozen == nil {
+			return false, fmt.Sprintf("want frozen by %s: %+v %v", by, health, err)
+		}
+		f = *health.Frozen
+		return f.By == by, fmt.Sprintf("want frozen by %s: %+v", by, f)
+	})
+	if off := f.Since.Sub(since).Abs(); off > 10*time.Second {
+		h.t.Errorf("frozen since %v, %v from the fault", f.Since, off)
+	}
+	if said := h.s.Run(h.t, "", "admin", "ready"); !strings.Contains(said.Out, "fleet frozen since") {
+		h.t.Errorf("rockpool admin ready prints %q, %q", said.Out, said.Err)
+	}
+	return f
 }
 
 // awaitHealth waits for the answer of a page of health.

@@ -675,7 +675,7 @@ func begun(t *testing.T, seed uint64, record bool) *world {
 
 func TestHistory_LongSeeds(t *testing.T) {
 	seeds := uint64(8)
-	if os.Getenv("ROCKPOOL_SOAK") != "" {
+	if os.Getenv("ROCKPOOL_TEST_SOAK") != "" {
 		seeds = 200
 	}
 	autos, resolves, ends := 0, 0, map[fleet.JobState]int{}
