@@ -72,6 +72,7 @@ type console struct {
 	nodes map[string]wire.NodeRow
 	jobs  map[string]wire.JobRow
 	pools map[string]wire.PoolRow
+	fleet wire.FleetRow
 	ends  map[string]int // how often a job became terminal
 }
 
@@ -130,6 +131,7 @@ func (c *console) step() {
 		}
 		c.rev[part.Topic] = part.Rev
 		c.keep(part.Pools, part.Nodes, part.Jobs)
+		c.total(part.Fleet)
 		if !part.Last {
 			c.say(wire.More{Topic: part.Topic, Part: part.Part + 1})
 		}
@@ -143,12 +145,19 @@ func (c *console) step() {
 		}
 		c.rev[d.Topic] = d.Rev
 		c.keep(d.Pools, d.Nodes, d.Jobs)
+		c.total(d.Fleet)
 		for _, id := range d.Deletes {
 			delete(c.nodes, id)
 		}
 	case wire.TypeError:
 		refused, _ := wire.Decode[wire.Error](m)
 		c.t.Fatalf("the console is told %+v", refused)
+	}
+}
+
+func (c *console) total(rows []wire.FleetRow) {
+	if len(rows) > 0 {
+		c.fleet = rows[0]
 	}
 }
 
@@ -491,4 +500,27 @@ func TestCLI_HoldsANodeAndSetsAPassword(t *testing.T) {
 		t.Fatalf("user password ended %d: %s", ran.Code, ran.Err)
 	}
 	(&person{t: t, s: u.s, id: u.id, name: u.name}).signIn()
+}
+
+// A node that was killed and begins again is the same node: its page goes on with the
+// new process, and so does what it runs.
+func TestCase_N23_ARebootedNodesPageGoesOn(t *testing.T) {
+	t.Parallel()
+	u, w := newTenant(t, server(t)), newWorkshop(t)
+	p := newPerson(t, u.s, "operator")
+	p.signIn()
+	a := u.agent("1", 1, w)
+	c := p.open(wire.Subscribe{Topic: wire.TopicNode + a.Name})
+	row := func() wire.NodeRow { return c.nodes[a.Name] }
+	c.until("it came", func() bool { return row().Lease == "ready" })
+	first := row().Epoch
+	a.Kill(t)
+	c.until("it is gone", func() bool { return row().Lease == "suspect" })
+	a.Start(t)
+	c.until("its next process is there", func() bool { return row().Lease == "ready" && row().Epoch > first })
+	job := u.submit(runner("wait"))
+	c.until("it runs work", func() bool { return len(row().Running) == 1 && row().Running[0].Job == job.ID })
+	w.Release()
+	u.await(job.ID, "succeeded")
+	c.until("and no more", func() bool { return len(row().Running) == 0 })
 }

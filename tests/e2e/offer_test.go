@@ -119,3 +119,31 @@ func TestCase_D10_AnOfferIntoADyingSocketIsMadeAgain(t *testing.T) {
 		t.Errorf("attempts %+v", list)
 	}
 }
+
+// The socket breaks right after the server has written an offer: before the node's
+// yes, or behind it.
+func TestCase_N13_AnOfferWhoseSocketBreaksRunsOnce(t *testing.T) {
+	t.Parallel()
+	for name, yes := range map[string]bool{"before the yes": false, "behind the yes": true} {
+		u := newTenant(t, server(t))
+		n := u.node("1", rig.RawOptions{})
+		job := u.submit()
+		offer := rig.Hear[wire.Offer](t, n)
+		if yes {
+			_ = n.TrySend(wire.Accept{Job: offer.Job, Attempt: offer.Attempt}) // and the node forgets it with its socket
+		}
+		n.Cut()
+		n.Join(t)
+		again := n.Take(t)
+		if again.Job != job.ID || again.Attempt <= offer.Attempt || u.counted(job.ID) != 0 {
+			t.Errorf("%s: offered %s/%d after attempt %d, %d count", name, again.Job, again.Attempt, offer.Attempt, u.counted(job.ID))
+		}
+		if verdict := n.Report(t, rig.Succeed(again)); verdict != wire.VerdictStored {
+			t.Errorf("%s: verdict %s", name, verdict)
+		}
+		u.await(job.ID, "succeeded")
+		if counted := u.counted(job.ID); counted != 1 {
+			t.Errorf("%s: %d attempts count", name, counted)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"fmt"
 	"testing"
 
 	"rockpool/backend/internal/core/fleet"
@@ -550,5 +551,60 @@ func TestAttack_A13_SecondResultDoesNotReplaceTheFirst(t *testing.T) {
 	w.wantAudit(AuditResultConflict)
 	if w.store.jobs[spec.ID].digest != first.Digest {
 		t.Fatal("the stored result changed")
+	}
+}
+
+// Every other offer is never written: each job gets its next attempt, and none stays.
+func TestCase_N5_OffersThatWereNotWrittenAreMadeAgain(t *testing.T) {
+	w := script(t, record("n1", "pool-1", 1, 1))
+	a := w.agents[0]
+	for range 20 {
+		spec := w.spec("a1", 1)
+		w.submit(spec, "")
+		w.commit()
+		a.mail = nil // the write failed, and with it the connection
+		w.disconnect(a)
+		w.join(a)
+		w.commit()
+		w.readAll(a)
+		w.wantRow(spec.ID, fleet.JobOffered, "", 2, 0, "n1")
+		w.work(a)
+		w.commit()
+		w.readAll(a)
+		w.wantRow(spec.ID, fleet.JobSucceeded, "", 2, 1, "n1")
+		w.beat(301_000) // else it flaps
+	}
+	if w.d.Totals() != (Totals{}) {
+		t.Fatalf("something stays: %+v", w.d.Totals())
+	}
+}
+
+// What a node was behind with comes at once: the newest counts, nothing is written,
+// and nobody else is kept from being heard.
+func TestCase_N4_ABacklogIsCoalescedToTheNewest(t *testing.T) {
+	var recs []fleet.NodeRecord
+	for i := range 51 {
+		recs = append(recs, record(fmt.Sprintf("n%02d", i), "pool-1", 1, 1))
+	}
+	w := script(t, recs...)
+	spec := w.spec("a1", 1)
+	w.run(spec, w.agents[0])
+	w.commit()
+	w.disconnect(w.agents[0])
+	w.beatBut(1, 30_000)
+	w.join(w.agents[0])
+	w.commit()
+	for i := range 10_000 {
+		w.d.Progress(w.now, "n00", w.agents[0].epoch, Attempt{Job: spec.ID, Attempt: 1}, int32(i%100), w.pending)
+	}
+	w.after()
+	if w.pending.Durable() || len(w.pending.Sends) > 0 {
+		t.Fatalf("of 10,000 updates is to be written or sent: %+v", w.pending)
+	}
+	if v, _ := w.d.LiveJob(w.now, spec.ID); v.Percent != 99 || v.Attempt != 1 {
+		t.Fatalf("the job is shown as %+v", v)
+	}
+	if ready, _, _ := w.leases(); ready != 51 {
+		t.Fatalf("%d of 51 nodes are ready", ready)
 	}
 }
