@@ -89,6 +89,9 @@ func (l *loop) send(s nodecore.Send) {
 		return
 	}
 	err := l.link.Send(s.Conn, l.message(s))
+	if s.Kind == nodecore.SendGoodbye && err == nil {
+		l.left = l.goodbye == wire.GoodbyeLeft
+	}
 	if err == nil || errors.Is(err, wsconn.ErrClosed) {
 		return // an end comes as an event
 	}
@@ -112,7 +115,7 @@ func (l *loop) message(s nodecore.Send) wire.Body {
 	case nodecore.SendRotated:
 		return wire.Rotated{ID: s.ID}
 	}
-	return wire.Goodbye{Kind: wire.GoodbyeStop}
+	return wire.Goodbye{Kind: l.goodbye}
 }
 
 // helloNow is the hello of a new session.

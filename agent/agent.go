@@ -102,6 +102,9 @@ func (a *Agent) prepare(ctx context.Context, id *identity.Identity) (*runner.Boo
 	if err := book.SelfTest(ctx); err != nil {
 		return nil, err
 	}
+	if id.Record().Left {
+		return nil, fmt.Errorf("state_dir: this node has left its fleet: bring it back with rockpool-agent join, or remove %s to register as a new node", id.Dir())
+	}
 	if _, err := a.credential(id)(); err != nil {
 		return nil, err
 	}
@@ -181,7 +184,11 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 	l := a.newLoop(id, book, results)
 	l.link, l.runners, l.ended, l.disk = channel, runners, ended, d
 	l.rotation = newRotation(id, client, a.log)
+	l.supervisor = a.connectSupervisor()
+	defer func() { _ = l.supervisor.Close() }()
+	answered := a.answer(id.Dir(), &counter{asked: l.asked, over: make(chan struct{})})
 	looked := a.lookAround(id, book, l.collected)
+	l.tellSupervisor(l.supervisor.Ready())
 	l.run(ctx, a.hurry)
 	looked()
 
@@ -195,8 +202,12 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 		a.log.Error("processes of jobs do not die: the next start of this agent kills them")
 	}
 	channel.Close()
-	a.log.Info("stopped", "spooled", len(results.Refs()))
-	return nil
+	a.log.Info("stopped", "spooled", len(results.Refs()), "left", l.left)
+	if l.left {
+		err = id.Leave()
+	}
+	answered(l.left && err == nil)
+	return err
 }
 
 // lookAround collects what this machine has until the function is called.
@@ -232,6 +243,7 @@ func (a *Agent) newLoop(id *identity.Identity, book *runner.Book, results *spool
 			StopGrace:    milliseconds(time.Duration(a.cfg.StopGrace)),
 		}),
 		clock: clock{time.Now()}, collected: make(chan wire.Inventory), slept: suspended(), id: id, hello: a.hello(id, book, machine), log: a.log,
+		asked: make(chan func(*loop)), server: a.cfg.ServerURL, goodbye: wire.GoodbyeStop,
 		offers: map[nodecore.Ref]wire.Offer{}, results: map[nodecore.Ref]wire.Result{},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"rockpool/agent/internal/identity"
 	"rockpool/agent/internal/link"
 	"rockpool/agent/internal/runner"
+	"rockpool/agent/internal/systemd"
 	"rockpool/shared/nodecore"
 	"rockpool/shared/wire"
 )
@@ -35,6 +36,14 @@ type loop struct {
 	inventory wire.Inventory // what was collected last
 	collected chan wire.Inventory
 
+	asked      chan func(*loop)    // by the node's owner
+	supervisor *systemd.Supervisor // nil: none
+	server     string              // its address
+	pool       string              // as the newest welcome said
+	acked      time.Time           // newest acknowledged heartbeat; zero: none yet
+	goodbye    wire.GoodbyeKind    // what the end will say
+	left       bool                // it said that the node leaves
+
 	offers  map[nodecore.Ref]wire.Offer  // accepted, not started
 	results map[nodecore.Ref]wire.Result // ended, not in the spool yet
 }
@@ -60,6 +69,10 @@ func (l *loop) run(ctx context.Context, hurry <-chan struct{}) {
 			l.node.Finished(l.clock.now(), d.Ref, d.Stopped, &l.out)
 		case l.inventory = <-l.collected:
 			l.node.Inventory(l.clock.now(), &l.out)
+		case what := <-l.asked:
+			what(l)
+		case <-l.supervisor.Pulse():
+			l.pulse()
 		case id := <-l.rotation.done:
 			l.rotated(id)
 		case <-l.tails.ticks():
@@ -70,6 +83,7 @@ func (l *loop) run(ctx context.Context, hurry <-chan struct{}) {
 			l.tasks = l.tasks[1:]
 		case <-stop:
 			stop = nil
+			l.tellSupervisor(l.supervisor.Stopping())
 			l.log.Info("stopping: no new work; running jobs may end until the stop timeout")
 			l.node.Stop(l.clock.now(), &l.out)
 		case <-hurry:
@@ -127,6 +141,7 @@ func (l *loop) heard(e link.Event) {
 		l.node.Dialed(now, e.Conn, &l.out)
 	case link.Closed:
 		l.logClosed(e)
+		l.tellSupervisor(l.supervisor.Text("no connection: it is tried again"))
 		floor := nodecore.FloorOfStatus(e.Status, milliseconds(e.Floor))
 		if e.Status == http.StatusUnauthorized && l.id.Refused() {
 			l.log.Info("the new secret is not known yet: the old one is shown again")
@@ -161,6 +176,8 @@ func (l *loop) heardMessage(now nodecore.Time, conn int64, body wire.Body) {
 	case wire.Welcome:
 		l.log.Info("session open", "node", m.NodeID, "epoch", m.Epoch, "pool", m.Pool)
 		l.node.Welcome(now, conn, link.Welcome(m), &l.out)
+		l.pool = m.Pool
+		l.tellSupervisor(l.supervisor.Text("session open as " + m.NodeID))
 	case wire.Refused:
 		if m.Code == wire.CodeDuplicate {
 			l.log.Error(duplicateAdvice, "reason", m.Detail)
@@ -170,6 +187,9 @@ func (l *loop) heardMessage(now nodecore.Time, conn int64, body wire.Body) {
 		}, &l.out)
 	case wire.HeartbeatAck:
 		l.node.HeartbeatAck(now, conn, link.Ack(m), &l.out)
+		if m.OK {
+			l.acknowledged()
+		}
 	case wire.Offer:
 		l.heardOffer(now, conn, m)
 	case wire.Start:

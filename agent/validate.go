@@ -118,14 +118,10 @@ func (c *Config) licenseCode() (string, error) {
 	if c.LicenseFile == "" {
 		return c.license, nil
 	}
-	if err := durable.CheckPrivate(c.LicenseFile); err != nil {
-		return "", fmt.Errorf("license_file: %w", err)
-	}
-	content, err := os.ReadFile(c.LicenseFile)
+	code, err := ReadCredential(c.LicenseFile)
 	if err != nil {
 		return "", fmt.Errorf("license_file: %w", err)
 	}
-	code := strings.TrimSpace(string(content))
 	switch {
 	case code == "":
 		return "", fmt.Errorf("license_file: %s is empty", c.LicenseFile)
@@ -133,6 +129,15 @@ func (c *Config) licenseCode() (string, error) {
 		return "", fmt.Errorf("license_file: %s holds no license code: it reads RPL-XXXX-XXXX-… with eight groups", c.LicenseFile)
 	}
 	return code, nil
+}
+
+// ReadCredential reads a file of a secret, which must be its owner's alone.
+func ReadCredential(path string) (string, error) {
+	if err := durable.CheckPrivate(path); err != nil {
+		return "", err
+	}
+	content, err := os.ReadFile(path)
+	return strings.TrimSpace(string(content)), err
 }
 
 func (c *Config) validateNames() error {

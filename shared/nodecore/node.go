@@ -106,6 +106,9 @@ func (n *Node) State() State {
 	return State{Accepting: reason == "", Reason: reason, Work: n.slots.list(), Spooled: len(n.spool.list) + n.slots.ended()}
 }
 
+// Used is how many slots are taken.
+func (n *Node) Used() int { return n.slots.used }
+
 // Live reports whether a session is open.
 func (n *Node) Live() bool { return n.keeper.live() }
 

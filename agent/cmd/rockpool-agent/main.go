@@ -33,6 +33,9 @@ type commands struct {
 
 	Run     runCommand     `cmd:"" default:"withargs" help:"Work as a node (the default)."`
 	Check   checkCommand   `cmd:"" help:"Validate configuration, state directory and runners, and exit."`
+	Join    joinCommand    `cmd:"" help:"Register this machine's node and write its settings."`
+	Status  statusCommand  `cmd:"" help:"Show what the agent on this machine does."`
+	Leave   leaveCommand   `cmd:"" help:"Take this machine's node out of its fleet, for good."`
 	Version versionCommand `cmd:"" help:"Print the version of this program."`
 }
 

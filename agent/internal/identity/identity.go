@@ -19,11 +19,13 @@ type Record struct {
 	NodeID string `json:"nodeId"`
 	Epoch  int64  `json:"epoch"`           // of its newest session
 	Chain  string `json:"chain,omitempty"` // what the next hello says
+	Left   bool   `json:"left,omitempty"`  // it has said goodbye for good: only a license brings it back
+	Given  bool   `json:"given,omitempty"` // an operator made the node, and its secret was given to this machine
 }
 
 // Registered reports that there was a welcome: from then on the node shows its
 // secret and no license code.
-func (r Record) Registered() bool { return r.NodeID != "" }
+func (r Record) Registered() bool { return (r.NodeID != "" || r.Given) && !r.Left }
 
 // Identity of this node. Safe for concurrent use.
 type Identity struct {
@@ -111,6 +113,40 @@ func (id *Identity) Remember(r Record) error {
 	if r.Chain == "" {
 		r.Chain = id.record.Chain
 	}
+	return id.store(r)
+}
+
+// Leave stores that the node has left its fleet.
+func (id *Identity) Leave() error {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	r := id.record
+	r.Left = true
+	return id.store(r)
+}
+
+// Adopt takes the secret of a node that an operator has made. It replaces the one
+// that this machine made for itself, never that of a registered node.
+func (id *Identity) Adopt(text string) error {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	secret, err := parseSecret(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the credential %w", err)
+	case id.record.Registered() && secret == id.secret:
+		return nil
+	case id.record.Registered():
+		return fmt.Errorf("%s holds the identity of node %s already: remove it, or set state_dir to another directory", id.dir, id.record.NodeID)
+	}
+	if err := storeSecret(id.secretPath(), secret); err != nil {
+		return err
+	}
+	id.secret = secret
+	return id.store(Record{Given: true})
+}
+
+func (id *Identity) store(r Record) error {
 	content, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("store the node's registration: %w", err)

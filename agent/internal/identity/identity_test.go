@@ -36,7 +36,7 @@ func TestOpen_MakesASecretOnceAndKeepsIt(t *testing.T) {
 	}
 	_ = first.Close()
 	second := open(t, dir)
-	if second.Secret() != first.Secret() || second.Record() != (Record{"edge-1", 8, "c7"}) {
+	if second.Secret() != first.Secret() || second.Record() != (Record{NodeID: "edge-1", Epoch: 8, Chain: "c7"}) {
 		t.Errorf("reopened: another secret or %+v", second.Record())
 	}
 	if second.BootID() == first.BootID() {
