@@ -140,17 +140,21 @@ func (l *loop) heard(e link.Event) {
 	case link.Dialed:
 		l.node.Dialed(now, e.Conn, &l.out)
 	case link.Closed:
-		l.logClosed(e)
 		l.tellSupervisor(l.supervisor.Text("no connection: it is tried again"))
-		floor := nodecore.FloorOfStatus(e.Status, milliseconds(e.Floor))
-		if e.Status == http.StatusUnauthorized && l.id.Refused() {
-			l.log.Info("the new secret is not known yet: the old one is shown again")
-			floor = 0
-		}
-		l.node.Closed(now, e.Conn, floor, &l.out)
+		l.node.Closed(now, e.Conn, l.floorOf(e), &l.out)
 	case link.Received:
 		l.heardMessage(now, e.Conn, e.Body)
 	}
+}
+
+// floorOf is the least wait after the end of a connection.
+func (l *loop) floorOf(e link.Closed) nodecore.Time {
+	if e.Status == http.StatusUnauthorized && l.id.Refused() {
+		l.log.Info("the new secret is not known yet: the old one is shown again")
+		return 0
+	}
+	l.logClosed(e)
+	return nodecore.FloorOfStatus(e.Status, milliseconds(e.Floor))
 }
 
 // duplicateAdvice is what to do about a state directory that exists twice.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/hold"
 )
 
 var oldSecret, newSecret = fleet.Sum{1}, fleet.Sum{2}
@@ -375,5 +376,26 @@ func TestAttack_A43_TheEndOfARotationOutlivesALostCommit(t *testing.T) {
 		if id := w.d.nodes["n1"].rec.Identity; id.Rotation != "" || !a.open {
 			t.Fatalf("outcome %d: memory has %+v", outcome, id)
 		}
+	}
+}
+
+// A node that dials anew because it was asked for another secret does not flap.
+func TestRotation_IsNoFlap(t *testing.T) {
+	w := script(t, record("n1", "pool-1", 1, 2))
+	a := w.agents[0]
+	a.secret = oldSecret
+	for i := range hold.MaxFlaps + 1 {
+		w.repair("", "r-"+string(rune('1'+i)))
+		w.readAll(a)
+		next := fleet.Sum{byte(i + 1), 77}
+		w.move("n1", func(rec *fleet.NodeRecord) { rec.Identity.NextSecret = next })
+		a.secret, a.rotation = next, ""
+		w.disconnect(a)
+		w.join(a)
+		w.commit()
+		if w.store.secrets["n1"] != next {
+			t.Fatalf("rotation %d did not end", i+1)
+		}
+		w.wantHeld("n1", "")
 	}
 }

@@ -11,17 +11,24 @@ import (
 
 // turnSecret goes on with a rotation while a session is open.
 func (d *Dispatch) turnSecret(now fleet.Time, n *node, out *Effects) {
-	next := n.rec.Identity.NextSecret
-	if next == (fleet.Sum{}) || n.known.secret != next {
+	if !n.rotates() {
 		d.askRotation(n, out)
 		return
 	}
+	next := n.known.secret
 	n.known.turned = next
 	d.endRotation(n, next, out)
 	if h, held := n.quarantine(); held { // who has the secret now is the one that was chosen
 		d.dropHold(now, n, h, out)
 	}
 	out.Audits = append(out.Audits, AuditNote{Action: AuditSecretRotated, Node: n.rec.ID})
+}
+
+// rotates reports that the open session came with the secret of the rotation that
+// is under way.
+func (n *node) rotates() bool {
+	next := n.rec.Identity.NextSecret
+	return next != fleet.Sum{} && n.known.secret == next
 }
 
 // askRotation asks the open session for the rotation that is under way. In

@@ -41,7 +41,9 @@ func (d *Dispatch) opened(now fleet.Time, n *node, out *Effects) {
 	was := n.lease.State
 	n.lease.On(lease.Opened, now, d.leases())
 	d.nodeAlarmOver(now, fleet.AlarmNodeLost, n, out)
-	d.returned(now, n, was, out)
+	if !n.rotates() { // else it ended the session before because it was asked for another secret
+		d.returned(now, n, was, out)
+	}
 	n.rec.Holds = hold.Without(n.rec.Holds, fleet.HoldDrain, fleet.OwnerSelf)
 	d.turnPlacements(now, n, out)
 	n.accepting, n.acceptReason, n.healthy, n.healthReasons = true, "", true, nil
