@@ -140,6 +140,7 @@ func init() {
 		}},
 		{"holds.<kind>.<owner>", "put by the control plane itself", func(w *World, of string) int64 { return w.counts.get("holds." + of) }},
 		{"audits.<action>", "notes of what nodes may not do", func(w *World, of string) int64 { return w.counts.get("audits." + of) }},
+		{"copies.<outcome>", "hellos of copies: taken, refused, or unheard (server away, or their secret is void)", func(w *World, of string) int64 { return w.counts.get("copies." + of) }},
 		{"promotions.<outcome>", "of canary pools: done, refused, unanswered", func(w *World, of string) int64 { return w.counts.get("promotions." + of) }},
 		{"nodes", "all of them", func(w *World, _ string) int64 { return int64(len(w.nodes)) }},
 		{"nodes.pool.<pool>", "in the pool", func(w *World, of string) int64 { return int64(len(w.pick("pool:" + of))) }},

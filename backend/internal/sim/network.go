@@ -37,9 +37,10 @@ type held struct {
 type conn struct {
 	node       *node
 	number     int64
-	born       int64 // the node's process
-	process    int64 // the server's process
-	epoch      int64 // of the session that it carries; 0: none
+	born       int64  // the node's process
+	process    int64  // the server's process
+	epoch      int64  // of the session that it carries; 0: none
+	chain      string // what its welcome brings
 	clientOpen bool
 	serverOpen bool
 	lastUp     Time // when the newest message arrives
@@ -123,7 +124,7 @@ func (t *network) dial(n *node, d nodecore.Dial) {
 	case n.link.noUp+n.link.noDown > 0 || s.paused:
 	case n.link.refusedUntil > now || !s.up:
 		answer(1, 0)
-	case t.w.store.nodes[n.index].rec.Left:
+	case t.w.store.nodes[n.index].rec.Left, !t.w.store.nodes[n.index].knows(sumOf(n.secret)):
 		answer(dialTrips, refusedWait)
 	case !s.accepts.take(now):
 		answer(dialTrips, second)

@@ -29,6 +29,7 @@ type node struct {
 	runs    []run
 	spool   []handIn // on its disk
 	chain   string   // on its disk: what the newest welcome gave
+	secret  string   // on its disk
 	conn    *conn    // the newest of its own
 	link    link
 	chance  stream
@@ -43,6 +44,8 @@ type node struct {
 	told              toldNode
 
 	offers int64
+
+	copied, copiedSecret string // of its state, when a copy was made
 }
 
 func (w *World) addNode(g *Nodes, k int) {
@@ -61,7 +64,8 @@ func (w *World) addNode(g *Nodes, k int) {
 	if g.Memory > 0 {
 		rec.Capacity.Memory = []fleet.Quantity{{Name: "ram", Amount: g.Memory}}
 	}
-	w.store.nodes = append(w.store.nodes, &row{rec: rec})
+	n.secret = w.nextChain()
+	w.store.nodes = append(w.store.nodes, &row{rec: rec, secret: sumOf(n.secret)})
 	w.net.connect(n)
 	if g.Spoils != "absent" {
 		w.agenda.push(event{at: n.chance.between(0, Time(g.Joins)), kind: evBoot, node: int32(n.index), n: 1})
@@ -74,7 +78,7 @@ func (n *node) report() *fleet.NodeReport {
 		rec := &n.w.store.nodes[n.index].rec
 		n.facts = &fleet.NodeReport{
 			BootID: strconv.FormatInt(n.process, 10), Role: n.group.Role, Region: n.group.Zone, Backend: n.group.Backend,
-			Capacity: rec.Capacity, Runners: n.group.Runners,
+			Capacity: rec.Capacity, Runners: n.group.Runners, MachineID: "m-" + n.id, RemoteAddr: n.id,
 		}
 	}
 	return n.facts
@@ -238,9 +242,17 @@ func (n *node) receive(c *conn, m *message) {
 		n.core.HeartbeatAck(now, c.number, ack, &n.w.wants)
 	case core.SendWelcome:
 		n.core.Welcome(now, c.number, nodecore.Welcome{
-			Registration: nodecore.Registration{NodeID: n.id, Epoch: s.Epoch}, Times: n.w.nodeTimes(), Void: refs(s.Welcome.Void),
+			Registration: nodecore.Registration{NodeID: n.id, Epoch: s.Epoch, Chain: c.chain}, Times: n.w.nodeTimes(), Void: refs(s.Welcome.Void),
 		}, &n.w.wants)
+	case core.SendRotate:
+		n.rotate(s.Rotate)
 	}
+	n.act()
+}
+
+// rotated: the server has the node's next secret.
+func (n *node) rotated(rotation string) {
+	n.core.Rotated(nodecore.Time(n.w.now), rotation, &n.w.wants)
 	n.act()
 }
 
@@ -265,8 +277,11 @@ func (w *World) redial() Time {
 
 // closeFloor is what a close code asks for before the next dial.
 func closeFloor(code fleet.Code) Time {
-	if code == fleet.CodeForbidden {
+	switch code {
+	case fleet.CodeForbidden:
 		return hour
+	case fleet.CodeDuplicateIdentity:
+		return Time(core.DuplicateWait)
 	}
 	return 0
 }

@@ -9,6 +9,9 @@ import (
 // operatorActions are what people do.
 var operatorActions = []action{
 	{word: "move", help: "nodes to pool", do: func(w *World, s *Step) { w.move(w.pick(s.Nodes), s.Pool) }},
+	{word: "copy", help: "nodes: keeps their state as it is, for play_copy", do: func(w *World, s *Step) { w.takeCopy(w.pick(s.Nodes)) }},
+	{word: "play_copy", help: "nodes: a process with the copy says hello from another machine", do: func(w *World, s *Step) { w.playCopy(w.pick(s.Nodes)) }},
+	{word: "repair", help: "nodes that are held for a copy: their own processes are kept", do: func(w *World, s *Step) { w.repair(w.pick(s.Nodes)) }},
 	{word: "cordon", help: "nodes; for: uncordons them after so long", do: func(w *World, s *Step) {
 		picked := w.pick(s.Nodes)
 		w.hold(s, fleet.HoldCordon)

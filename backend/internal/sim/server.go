@@ -321,11 +321,12 @@ func (s *server) hello(c *conn, m *message) {
 	if c.epoch != 0 {
 		return
 	}
-	ev := core.HelloEvent{Node: c.node.id, Report: c.node.report(), Running: slices.Clone(m.running), Spooled: m.spooled}
+	ev := s.helloOf(c, m)
+	ev.Running = slices.Clone(m.running)
 	old := c.node.session
 	epoch, refused := s.core.Hello(s.clock(), ev, s.pending)
 	if c.epoch = epoch; refused != nil {
-		s.w.net.refuse(c, nodecore.Refusal{Code: string(fleet.CodeForbidden), Fatal: true})
+		s.w.net.refuse(c, nodecore.Refusal{Code: string(refused.Code), RetryAfter: nodecore.Time(refused.RetryAfter), Fatal: refused.RetryAfter == 0})
 		return
 	}
 	c.node.session, c.node.previous = c, old

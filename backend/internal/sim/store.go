@@ -28,9 +28,15 @@ type store struct {
 // row is a node's record with what is reserved on it.
 type row struct {
 	rec      fleet.NodeRecord
+	secret   fleet.Sum
 	reserved fleet.Vector
 	sum      fleet.Vector // scratch of one batch
 	touched  bool
+}
+
+// knows reports a secret with which the node may come.
+func (r *row) knows(secret fleet.Sum) bool {
+	return secret == r.secret || secret == r.rec.Identity.NextSecret
 }
 
 // refusals are the jobs that a batch leaves out.
@@ -185,6 +191,9 @@ func (s *store) commit(e *core.Effects) []core.Refusal {
 	}
 	s.refuseStale(e)
 	s.refusePlacements(e)
+	for i := range e.Identities {
+		s.identify(&e.Identities[i])
+	}
 	for i := range e.Sessions {
 		if !s.session(&e.Sessions[i]) {
 			s.refused.list = append(s.refused.list, core.Refusal{Node: e.Sessions[i].Node, Why: core.RefusedStale})

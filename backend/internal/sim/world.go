@@ -26,6 +26,7 @@ type World struct {
 	nodes   []*node
 	wants   nodecore.Effects // of the node to which something happens
 	named   map[string]*node
+	chains  uint64 // values that were given, and secrets
 	keys    int64
 	speaker *node  // whose message the server heard last
 	jobs    []*job // by number; ids carry the number
