@@ -51,7 +51,7 @@ func NewDesk(store Store, loop Loop, log *slog.Logger, now func() time.Time) *De
 		log = slog.Default()
 	}
 	clamps, _ := lru.New[string, int64](maxLicenses) // fails on a size below 1 only
-	return &Desk{store: store, loop: loop, log: log, now: now, attempts: newAttempts(now), maxSlots: clamps}
+	return &Desk{store: newTurns(store), loop: loop, log: log, now: now, attempts: newAttempts(now), maxSlots: clamps}
 }
 
 // Counts gives the totals of wrong and held-back credentials.
