@@ -35,6 +35,8 @@ type commands struct {
 	Check   checkCommand   `cmd:"" help:"Validate configuration, state directory and runners, and exit."`
 	Join    joinCommand    `cmd:"" help:"Register this machine's node and write its settings."`
 	Status  statusCommand  `cmd:"" help:"Show what the agent on this machine does."`
+	Install installCommand `cmd:"" help:"Write a systemd unit that runs this node."`
+	Doctor  doctorCommand  `cmd:"" help:"Look for what keeps this node from its control plane, and say what to do."`
 	Leave   leaveCommand   `cmd:"" help:"Take this machine's node out of its fleet, for good."`
 	Version versionCommand `cmd:"" help:"Print the version of this program."`
 }
@@ -72,6 +74,7 @@ func run(args, environ []string, in io.Reader, out, errs io.Writer) int {
 	helped := false
 	parser, err := kong.New(&line,
 		kong.Name("rockpool-agent"), kong.Description(description), kong.Writers(out, errs),
+		kong.Vars{"unit": agent.UnitPath},
 		kong.Exit(func(int) { helped = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 	)
 	if err != nil {

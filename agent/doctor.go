@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"rockpool/agent/internal/doctor"
+)
+
+// Finding is one line of what Doctor found.
+type Finding = doctor.Finding
+
+// Ill reports a finding with which the agent does not work.
+func Ill(f Finding) bool { return f.Verdict == doctor.Fail }
+
+// Doctor looks at the configuration, at the agent that runs, and at the way to the
+// control plane. Idle is how long it leaves a connection silent; 0: it does not.
+func Doctor(ctx context.Context, cfg Config, idle time.Duration) ([]Finding, error) {
+	if cfg.Standalone() {
+		return nil, fmt.Errorf("server_url: is missing: there is no control plane to look for")
+	}
+	server, err := url.Parse(cfg.ServerURL)
+	if err != nil {
+		return nil, fmt.Errorf("server_url: %w", err)
+	}
+	config, err := cfg.tls()
+	if err != nil {
+		return nil, err
+	}
+	found := []Finding{cfg.lookAtSettings(ctx), cfg.lookAtAgent(ctx)}
+	way := doctor.Way{Server: server, TLS: config, Proxy: http.ProxyFromEnvironment, Wait: time.Duration(cfg.RPCTimeout), Idle: idle, Now: time.Now}
+	return append(found, way.Look(ctx)...), nil
+}
+
+func (c Config) lookAtSettings(ctx context.Context) Finding {
+	if err := New(c, slog.New(slog.DiscardHandler)).Check(ctx); err != nil {
+		return Finding{Check: "settings", Verdict: doctor.Fail, Text: err.Error()}
+	}
+	return Finding{Check: "settings", Verdict: doctor.OK, Text: "configuration, state directory and runners are good"}
+}
+
+func (c Config) lookAtAgent(ctx context.Context) Finding {
+	status, err := AskStatus(ctx, c)
+	switch {
+	case errors.Is(err, ErrNotRunning):
+		return Finding{Check: "agent", Verdict: doctor.Warn, Text: "none runs on " + c.StateDir + ": start it with rockpool-agent run, or as a service"}
+	case err != nil:
+		return Finding{Check: "agent", Verdict: doctor.Fail, Text: err.Error()}
+	case status.Session != SessionOpen:
+		return Finding{Check: "agent", Verdict: doctor.Warn, Text: "it runs and has no session: its log says why"}
+	}
+	return Finding{Check: "agent", Verdict: doctor.OK, Text: fmt.Sprintf("node %s has a session in pool %s", status.Node, status.Pool)}
+}
