@@ -38,6 +38,7 @@ type commands struct {
 	Install installCommand `cmd:"" help:"Write a systemd unit that runs this node."`
 	Doctor  doctorCommand  `cmd:"" help:"Look for what keeps this node from its control plane, and say what to do."`
 	Leave   leaveCommand   `cmd:"" help:"Take this machine's node out of its fleet, for good."`
+	Runner  runnerCommand  `cmd:"" help:"Try runners."`
 	Version versionCommand `cmd:"" help:"Print the version of this program."`
 }
 

@@ -57,11 +57,12 @@ func describeFile(path, name string) (wire.Output, error) {
 	if !info.Mode().IsRegular() {
 		return wire.Output{}, fmt.Errorf("is no regular file")
 	}
-	digest, size, err := digestFile(path)
+	digest, size, err := DigestFile(path)
 	return wire.Output{Name: name, Digest: digest, Size: size}, err
 }
 
-func digestFile(path string) (digest string, size int64, err error) {
+// DigestFile is what the control plane calls the content, and its bytes.
+func DigestFile(path string) (digest string, size int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", 0, err
