@@ -234,17 +234,22 @@ func (a *Agent) newLoop(id *identity.Identity, book *runner.Book, results *spool
 		"runners", strings.Join(book.Names(), ","), "machine_id_from", strings.Join(machine.From, ","),
 		"machine_id_without", strings.Join(machine.Missing, ","), "spooled", len(results.Refs()))
 	return &loop{
-		node: nodecore.New(nodecore.Config{
-			Seed: rand.Uint64(), Slots: int(a.cfg.Slots), Runners: book.Names(), Backend: a.cfg.Backend,
-			SpoolMax: int(a.cfg.SpoolLimit), Spooled: results.Refs(), Chain: id.Record().Chain,
-			StartTimeout: milliseconds(a.cfg.startTimeout),
-			RPCTimeout:   milliseconds(time.Duration(a.cfg.RPCTimeout)),
-			StopTimeout:  milliseconds(time.Duration(a.cfg.StopTimeout)),
-			StopGrace:    milliseconds(time.Duration(a.cfg.StopGrace)),
-		}),
+		node:  nodecore.New(a.nodeConfig(id, book, results)),
 		clock: clock{time.Now()}, collected: make(chan wire.Inventory), slept: suspended(), id: id, hello: a.hello(id, book, machine), log: a.log,
 		asked: make(chan func(*loop)), server: a.cfg.ServerURL, goodbye: wire.GoodbyeStop,
 		offers: map[nodecore.Ref]wire.Offer{}, results: map[nodecore.Ref]wire.Result{},
+	}
+}
+
+// nodeConfig is what the deciding code goes by.
+func (a *Agent) nodeConfig(id *identity.Identity, book *runner.Book, results *spool.Spool) nodecore.Config {
+	return nodecore.Config{
+		Seed: rand.Uint64(), Slots: int(a.cfg.Slots), Runners: book.Names(), Backend: a.cfg.Backend,
+		SpoolMax: int(a.cfg.SpoolLimit), Spooled: results.Refs(), Chain: id.Record().Chain,
+		StartTimeout: milliseconds(a.cfg.startTimeout),
+		RPCTimeout:   milliseconds(time.Duration(a.cfg.RPCTimeout)),
+		StopTimeout:  milliseconds(time.Duration(a.cfg.StopTimeout)),
+		StopGrace:    milliseconds(time.Duration(a.cfg.StopGrace)),
 	}
 }
 

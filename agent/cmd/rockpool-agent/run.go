@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
-	"log/slog"
 
 	"rockpool/agent"
 )
@@ -17,21 +15,11 @@ func (c *runCommand) Run(d *desk) error {
 	if err != nil {
 		return err
 	}
-	a := agent.New(cfg, newLog(cfg, d.errs))
+	a := agent.New(cfg, agent.NewLog(cfg, d.errs))
 	ctx, stop := signals(a.Hurry)
 	defer stop()
 	if err := a.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil
-}
-
-func newLog(cfg agent.Config, to io.Writer) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(cfg.LogLevel)) // validated
-	options := &slog.HandlerOptions{Level: level}
-	if cfg.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(to, options))
-	}
-	return slog.New(slog.NewTextHandler(to, options))
 }
