@@ -56,17 +56,22 @@ func (a *Agent) Check(ctx context.Context) error {
 	}
 	id, err := identity.Open(a.cfg.StateDir)
 	if errors.Is(err, identity.ErrInUse) {
-		book, err := a.cfg.book()
-		if err != nil {
-			return err
-		}
-		return book.SelfTest(ctx)
+		return a.cfg.selfTest(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	_, err = a.prepare(ctx, id)
 	return errors.Join(err, id.Close())
+}
+
+// selfTest is the part of a check that needs no state.
+func (c Config) selfTest(ctx context.Context) error {
+	book, err := c.book()
+	if err != nil {
+		return err
+	}
+	return book.SelfTest(ctx)
 }
 
 // Run works until ctx ends, and then as long as the stop takes: no new work, and
@@ -93,6 +98,9 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	return a.serve(ctx, id, book)
 }
 
+// ErrLeft says that a start would be that of a node which has left.
+var ErrLeft = errors.New("this node has left its fleet")
+
 // prepare refuses a start that could not work.
 func (a *Agent) prepare(ctx context.Context, id *identity.Identity) (*runner.Book, error) {
 	book, err := a.cfg.book()
@@ -103,7 +111,7 @@ func (a *Agent) prepare(ctx context.Context, id *identity.Identity) (*runner.Boo
 		return nil, err
 	}
 	if id.Record().Left {
-		return nil, fmt.Errorf("state_dir: this node has left its fleet: bring it back with rockpool-agent join, or remove %s to register as a new node", id.Dir())
+		return nil, fmt.Errorf("state_dir: %w: bring it back with rockpool-agent join, or remove %s to register as a new node", ErrLeft, id.Dir())
 	}
 	if _, err := a.credential(id)(); err != nil {
 		return nil, err

@@ -32,27 +32,34 @@ func Doctor(ctx context.Context, cfg Config, idle time.Duration) ([]Finding, err
 	if err != nil {
 		return nil, err
 	}
-	found := []Finding{cfg.lookAtSettings(ctx), cfg.lookAtAgent(ctx)}
+	running, finding := cfg.lookAtAgent(ctx)
+	found := []Finding{cfg.lookAtSettings(ctx, running), finding}
 	way := doctor.Way{Server: server, TLS: config, Proxy: http.ProxyFromEnvironment, Wait: time.Duration(cfg.RPCTimeout), Idle: idle, Now: time.Now}
 	return append(found, way.Look(ctx)...), nil
 }
 
-func (c Config) lookAtSettings(ctx context.Context) Finding {
-	if err := New(c, slog.New(slog.DiscardHandler)).Check(ctx); err != nil {
+// lookAtSettings does not touch the state of an agent that runs, maybe as another
+// user: that one has been through it.
+func (c Config) lookAtSettings(ctx context.Context, running bool) Finding {
+	check := New(c, slog.New(slog.DiscardHandler)).Check
+	if running {
+		check = c.selfTest
+	}
+	if err := check(ctx); err != nil {
 		return Finding{Check: "settings", Verdict: doctor.Fail, Text: err.Error()}
 	}
 	return Finding{Check: "settings", Verdict: doctor.OK, Text: "configuration, state directory and runners are good"}
 }
 
-func (c Config) lookAtAgent(ctx context.Context) Finding {
+func (c Config) lookAtAgent(ctx context.Context) (running bool, f Finding) {
 	status, err := AskStatus(ctx, c)
 	switch {
 	case errors.Is(err, ErrNotRunning):
-		return Finding{Check: "agent", Verdict: doctor.Warn, Text: "none runs on " + c.StateDir + ": start it with rockpool-agent run, or as a service"}
+		return false, Finding{Check: "agent", Verdict: doctor.Warn, Text: "none runs on " + c.StateDir + ": start it with rockpool-agent run, or as a service"}
 	case err != nil:
-		return Finding{Check: "agent", Verdict: doctor.Fail, Text: err.Error()}
+		return false, Finding{Check: "agent", Verdict: doctor.Fail, Text: err.Error()}
 	case status.Session != SessionOpen:
-		return Finding{Check: "agent", Verdict: doctor.Warn, Text: "it runs and has no session: its log says why"}
+		return true, Finding{Check: "agent", Verdict: doctor.Warn, Text: "it runs and has no session: its log says why"}
 	}
-	return Finding{Check: "agent", Verdict: doctor.OK, Text: fmt.Sprintf("node %s has a session in pool %s", status.Node, status.Pool)}
+	return true, Finding{Check: "agent", Verdict: doctor.OK, Text: fmt.Sprintf("node %s has a session in pool %s", status.Node, status.Pool)}
 }

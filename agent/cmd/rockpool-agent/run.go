@@ -18,8 +18,12 @@ func (c *runCommand) Run(d *desk) error {
 	a := agent.New(cfg, agent.NewLog(cfg, d.errs))
 	ctx, stop := signals(a.Hurry)
 	defer stop()
-	if err := a.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		return err
+	err = a.Run(ctx)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil
+	case errors.Is(err, agent.ErrLeft):
+		return usageError{err} // another start would not change it
 	}
-	return nil
+	return err
 }
