@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"rockpool/shared/settings"
+	"rockpool/shared/wire"
 )
 
 // EnvPrefix begins the server's environment variables: ROCKPOOL_LISTEN.
@@ -20,6 +22,7 @@ const EnvPrefix = "ROCKPOOL"
 // Config of the server. Each setting may come from the file, the environment or
 // a flag; docs/server-settings.md is generated from this struct.
 type Config struct {
+	Name          string `toml:"name" help:"what the console calls this fleet, at most 24 characters; empty: nothing"`
 	Listen        string `toml:"listen" help:"address of API and channel"`
 	MetricsListen string `toml:"metrics_listen" help:"address of metrics and profiles, loopback only; empty: off"`
 	DataDir       string `toml:"data_dir" help:"folder of the private PostgreSQL and of artifacts"`
@@ -134,7 +137,7 @@ func LoadConfig(file string, environ []string, flags map[string]string) (Config,
 
 // Validate refuses what the server could not honor, naming the setting.
 func (c *Config) Validate() error {
-	checks := []func() error{c.validateListen, c.validateTLS, c.Lease.validate, c.Queue.validate, c.Retention.validate, c.Log.validate, c.validateFolders}
+	checks := []func() error{c.validateName, c.validateListen, c.validateTLS, c.Lease.validate, c.Queue.validate, c.Retention.validate, c.Log.validate, c.validateFolders}
 	for _, check := range checks {
 		if err := check(); err != nil {
 			return err
@@ -146,6 +149,19 @@ func (c *Config) Validate() error {
 func (q *Queue) validate() error {
 	if q.Limit < 1 || q.Limit > 10_000_000 {
 		return fmt.Errorf("queue.limit: %d is not 1 to 10000000", q.Limit)
+	}
+	return nil
+}
+
+// maxName is what the console's sidebar has room for.
+const maxName = 24
+
+func (c *Config) validateName() error {
+	if n := utf8.RuneCountInString(c.Name); n > maxName {
+		return fmt.Errorf("name: has %d characters; at most %d", n, maxName)
+	}
+	if wire.CleanText(c.Name, maxName*utf8.UTFMax) != c.Name {
+		return fmt.Errorf("name: %q has characters that cannot be shown", c.Name)
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ func TestLoadConfig_RefusesWithTheSetting(t *testing.T) {
 		flags map[string]string
 		want  string
 	}{
+		"long name":      {map[string]string{"name": "a name that nobody's sidebar has room for"}, "name:"},
+		"hidden name":    {map[string]string{"name": "a\u202eb"}, "name:"},
 		"listen":         {map[string]string{"listen": "8700"}, "listen:"},
 		"metrics":        {map[string]string{"metrics_listen": "0.0.0.0:1"}, "metrics_listen:"},
 		"key alone":      {map[string]string{"tls_key": "k"}, "tls_cert:"},

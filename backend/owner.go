@@ -136,7 +136,7 @@ func (o *owner) newAPI() (http.Handler, error) {
 	return api.New(api.Config{
 		Store: o.db, Dispatch: o.loop, Artifacts: artifacts, Gate: o.gate, Policy: o.policy,
 		Consoles: o.gateway, Histories: o.view, Logs: o.hub, Channel: o.gateway, Ready: o, Now: time.Now, Log: o.log,
-		Version: rest.Version{Version: build.Version, Commit: build.Commit, Go: build.Go},
+		Fleet: o.cfg.Name, Heartbeat: time.Duration(o.cfg.Lease.Heartbeat), Version: rest.Version{Version: build.Version, Commit: build.Commit, Go: build.Go},
 	})
 }
 

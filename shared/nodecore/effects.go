@@ -79,6 +79,9 @@ type State struct {
 	Reason    string
 	Work      []Work
 	Spooled   int // results that are not acknowledged, those still on their way to the disk among them
+	// RoundTrip is how long the newest answer to a heartbeat took, 1 at least; 0: the
+	// session has none.
+	RoundTrip Time
 }
 
 // Work is one line of what a node holds: accepted, running or stopping.

@@ -58,6 +58,8 @@ type keeper struct {
 	liveSince Time
 	beatAt    Time // send the next heartbeat
 	lastBeat  Time
+	asked     Time // the oldest heartbeat without an answer; Never: all have theirs
+	trip      Time // how long the newest answer took; 0: this session has none
 	ackBy     Time // the session is dead then
 	planned   Time // the server asked for a new dial then; Never
 	chain     chain
@@ -125,9 +127,15 @@ func (k *keeper) welcomed(now Time, times Times) {
 	k.times = times.bounded()
 	k.redial.window = k.times.RedialWindow
 	k.beatAt, k.lastBeat, k.ackBy = now, now, now+k.times.patience()
+	k.asked, k.trip = Never, 0
 }
 
-func (k *keeper) acknowledged(now Time) { k.ackBy = now + k.times.patience() }
+func (k *keeper) acknowledged(now Time) {
+	k.ackBy = now + k.times.patience()
+	if k.asked != Never {
+		k.asked, k.trip = Never, max(1, now-k.asked)
+	}
+}
 
 // replan notes the server's wish for a new dial; the earliest one holds.
 func (k *keeper) replan(now, delay Time) {
@@ -140,6 +148,7 @@ func (k *keeper) beat(now Time) bool {
 		return false
 	}
 	k.lastBeat, k.beatAt = now, now+k.dice.around(k.times.Heartbeat)
+	k.asked = min(k.asked, now)
 	return true
 }
 

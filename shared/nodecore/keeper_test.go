@@ -218,6 +218,36 @@ func TestKeeper_HeartbeatsEveryTenSecondsGiveOrTakeAFifth(t *testing.T) {
 	}
 }
 
+func TestKeeper_MeasuresTheRoundTripOfTheOldestHeartbeatWithoutAnAnswer(t *testing.T) {
+	r := newRig(t, nil)
+	conn := r.welcome()
+	beat := func() State {
+		t.Helper()
+		out := r.until("a heartbeat", func(e *Effects) bool { return len(sent(e, SendHeartbeat)) == 1 })
+		return out.Sends[0].State
+	}
+	ack := func(after, want Time) {
+		t.Helper()
+		r.now += after
+		if r.ack(conn, Ack{OK: true, Reconnect: -1}); r.State().RoundTrip != want {
+			t.Fatalf("a round trip of %d ms, want %d", r.State().RoundTrip, want)
+		}
+	}
+	if r.State().RoundTrip != 0 { // the first heartbeat follows the welcome at once
+		t.Error("a round trip before any answer")
+	}
+	ack(14, 14)
+	beat()
+	ack(0, 1) // 0 would say that none was measured
+	beat()
+	first := r.now
+	if trip := beat().RoundTrip; trip != 1 {
+		t.Errorf("a heartbeat says %d", trip)
+	}
+	ack(5, r.now+5-first)
+	ack(5, r.now-first) // that of the second: nothing waits for it any more
+}
+
 func TestCase_N6_RefusedHeartbeatLeadsToANewHello(t *testing.T) {
 	r := newRig(t, nil)
 	conn := r.welcome()

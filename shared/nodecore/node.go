@@ -103,7 +103,10 @@ func (n *Node) Tick(now Time, out *Effects) {
 // State is what hello and heartbeats say of the node.
 func (n *Node) State() State {
 	reason := n.refusal()
-	return State{Accepting: reason == "", Reason: reason, Work: n.slots.list(), Spooled: len(n.spool.list) + n.slots.ended()}
+	return State{
+		Accepting: reason == "", Reason: reason, Work: n.slots.list(), Spooled: len(n.spool.list) + n.slots.ended(),
+		RoundTrip: n.keeper.trip,
+	}
 }
 
 // Used is how many slots are taken.

@@ -184,6 +184,9 @@ type Heartbeat struct {
 	Health    Health        `msgpack:"health"`
 	LoadMilli int64         `msgpack:"load,omitempty"`   // load average x 1000
 	MemoryMiB int64         `msgpack:"memory,omitempty"` // MiB in use
+	// RoundTrip is how long the answer to an earlier heartbeat of the session took, in
+	// milliseconds, 1 at least; 0: none was measured.
+	RoundTrip int64 `msgpack:"round_trip,omitempty"`
 }
 
 // Reconnect asks the agent to dial anew after a delay (a planned stop).

@@ -94,6 +94,7 @@ func (m *Heartbeat) Validate() error {
 	}
 	c.count("load", m.LoadMilli)
 	c.count("memory", m.MemoryMiB)
+	c.count("round_trip", m.RoundTrip)
 	return c.err()
 }
 

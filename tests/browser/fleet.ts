@@ -99,7 +99,9 @@ export class Fleet {
   }
 
   async startServer(): Promise<void> {
-    this.server = run(join(binaries, "rockpool"), ["serve", "--listen", `127.0.0.1:${this.port}`, "--data-dir", join(this.folder, "server")]);
+    this.server = run(join(binaries, "rockpool"), ["serve", "--listen", `127.0.0.1:${this.port}`, "--data-dir", join(this.folder, "server")], {
+      ROCKPOOL_NAME: "prod-eu",
+    });
     await until(
       "the server is ready",
       async () => {

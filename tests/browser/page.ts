@@ -22,12 +22,13 @@ export function watch(page: Page, problems: string[], forgive = /^$/): void {
 /** While the server is away requests fail, and Chromium says so. */
 export const serverAway = expected;
 
-export const test = base.extend<{ problems: string[] }>({
-  problems: async ({ page }, use) => {
+export const test = base.extend<{ problems: string[]; forgive: RegExp }>({
+  /** What a test expects on the console beside nothing. */
+  forgive: [/^$/, { option: true }],
+  problems: async ({ page, forgive }, use) => {
     const problems: string[] = [];
-    // The question who is signed in is answered with 401 to those who are not; a job
-    // may end between the question why it waits and the answer.
-    watch(page, problems, /401 \(Unauthorized\).*\/v1\/session|409 \(Conflict\).*\/explain$/);
+    // The question who is signed in is answered with 401 to those who are not.
+    watch(page, problems, new RegExp(`401 \\(Unauthorized\\).*/v1/session|${forgive.source}`));
     await use(problems);
     expect(problems).toEqual([]);
   },

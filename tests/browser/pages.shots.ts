@@ -68,7 +68,9 @@ async function controlPages(page: Page, fleet: Fleet, project: string) {
     await expect(page.getByText(text).filter({ visible: true }).first()).toBeVisible();
     await page.waitForLoadState("networkidle");
   };
+  await fleet.call("POST", "/v1/admin/nodes/fra-edge-02/drain", { reason: "kernel update" });
   await open("/pools/pool-1", "owner's pool");
+  await expect(page.getByText(/^drain of 1 node/)).toBeVisible({ timeout: 90_000 }); // once its history has two points
   await expect(page.locator("[data-alarm=pool_exhausted]").first()).toBeVisible();
   await shoot(page, "pool", project);
   await page.getByLabel("Select ams-edge-02").check();

@@ -58,7 +58,7 @@ func agentGoldens() []golden {
 		one("heartbeat", wire.Heartbeat{
 			Reason:  "spool is full",
 			Running: []wire.RunningWork{{Job: job1, Attempt: 1, Phase: wire.PhaseStopping, Percent: 99}}, Spooled: 300,
-			Health: wire.Health{Reasons: []string{"disk full"}}, LoadMilli: 70000, MemoryMiB: 1 << 40,
+			Health: wire.Health{Reasons: []string{"disk full"}}, LoadMilli: 70000, MemoryMiB: 1 << 40, RoundTrip: 14,
 		}),
 		one("heartbeat_least", wire.Heartbeat{Accepting: true, Health: wire.Health{OK: true}}),
 		one("accept", wire.Accept{Job: job1, Attempt: 1}),

@@ -28,7 +28,7 @@ type Histories interface {
 	PoolHistory(ctx context.Context, pool string) []view.PoolPoint
 }
 
-// Config is what the API is wired with. Every field but Log is required.
+// Config is what the API is wired with. Every field but Fleet and Log is required.
 type Config struct {
 	Store     Store
 	Dispatch  Dispatcher
@@ -41,6 +41,8 @@ type Config struct {
 	Channel   http.Handler // GET /v1/channel; it tells credentials apart itself
 	Ready     Readiness
 	Version   rest.Version
+	Fleet     string        // its name, for people; empty: it has none
+	Heartbeat time.Duration // how often a node says that it lives
 	Now       func() time.Time
 	Log       *slog.Logger // nil: the default
 }
@@ -60,6 +62,8 @@ type API struct {
 	channel   http.Handler
 	ready     Readiness
 	version   rest.Version
+	fleet     string
+	heartbeat time.Duration
 	now       clock
 	log       *slog.Logger
 
@@ -95,7 +99,7 @@ func New(cfg Config) (*API, error) {
 	a := &API{
 		store: cfg.Store, dispatch: cfg.Dispatch, artifacts: cfg.Artifacts, gate: cfg.Gate, policy: cfg.Policy,
 		consoles: cfg.Consoles, histories: cfg.Histories, logs: cfg.Logs, hasher: access.NewHasher(),
-		channel: cfg.Channel, ready: cfg.Ready, version: cfg.Version, now: cfg.Now, log: cfg.Log,
+		channel: cfg.Channel, ready: cfg.Ready, version: cfg.Version, fleet: cfg.Fleet, heartbeat: cfg.Heartbeat, now: cfg.Now, log: cfg.Log,
 		jobIDs: newJobIDs(cfg.Now), keys: newKeyLocks[idempotencyKey](), pools: newKeyLocks[string](),
 		setups: limit.New(setupBurst, setupRefill, setupPrefixes, cfg.Now),
 	}
@@ -119,7 +123,7 @@ func (cfg *Config) check() error {
 		{cfg.Store == nil, "Store"}, {cfg.Dispatch == nil, "Dispatch"}, {cfg.Artifacts == nil, "Artifacts"},
 		{cfg.Gate == nil, "Gate"}, {cfg.Policy == nil, "Policy"}, {cfg.Channel == nil, "Channel"},
 		{cfg.Consoles == nil, "Consoles"}, {cfg.Histories == nil, "Histories"}, {cfg.Logs == nil, "Logs"},
-		{cfg.Ready == nil, "Ready"}, {cfg.Now == nil, "Now"},
+		{cfg.Ready == nil, "Ready"}, {cfg.Heartbeat <= 0, "Heartbeat"}, {cfg.Now == nil, "Now"},
 	} {
 		if need.missing {
 			return errors.New("api: Config." + need.name + " is missing")

@@ -39,7 +39,7 @@ func (a *API) verifyAudit(c *call) error {
 
 func auditDoc(e *record.AuditEntry) rest.AuditEntry {
 	return rest.AuditEntry{
-		Seq: e.Seq, At: rest.At(e.At), Actor: e.Actor.Subject, Address: e.Actor.Address, RequestID: e.Actor.RequestID,
+		Seq: e.Seq, At: rest.At(e.At), Actor: e.Actor.Subject, ActorName: e.Name, Address: e.Actor.Address, RequestID: e.Actor.RequestID,
 		Action: e.Action, Object: e.Object, Before: e.Before, After: e.After, Reason: e.Reason, Sum: hex.EncodeToString(e.Sum[:]),
 	}
 }

@@ -27,6 +27,7 @@ func (a *API) nodeHistory(c *call) error {
 	doc := rest.NodeHistory{
 		Node: id, At: rest.At(a.now()), SessionSince: rest.AtPtr(a.wall(past.OpenedAt)),
 		SuspectMs: int64(past.Times.Suspect), LostMs: int64(past.Times.Lost),
+		HeartbeatMs: a.heartbeat.Milliseconds(), RoundTripMs: past.RoundTripMs,
 		Decisions: a.nodeDecisions(c, &past, row.Pool), Log: a.nodeLog(&past),
 	}
 	return c.JSON(http.StatusOK, doc)

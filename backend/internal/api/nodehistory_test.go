@@ -41,7 +41,7 @@ func TestNodeHistory_TellsWhatChoseAndRejectedTheNode(t *testing.T) {
 	if want := []string{"result " + mine.ID.String() + " failed: exit_code", "lease suspect, disconnected", "session 3 opened, agent 1.8.2"}; !slices.Equal(log, want) {
 		t.Errorf("the log reads %q", log)
 	}
-	if history.SuspectMs != 25_000 || history.LostMs != 90_000 || history.SessionSince == nil {
+	if history.SuspectMs != 25_000 || history.HeartbeatMs != 10_000 || history.LostMs != 90_000 || history.SessionSince == nil {
 		t.Errorf("the session reads %+v", history)
 	}
 	all := read[rest.NodeHistory](t, w.asUser(root, http.MethodGet, "/v1/nodes/node-7/history", ""))

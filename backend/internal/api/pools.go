@@ -62,7 +62,7 @@ func (a *API) poolHistory(c *call) error {
 	points := a.histories.PoolHistory(c.ctx(), id)
 	doc := rest.List[rest.PoolPoint]{Items: make([]rest.PoolPoint, len(points))}
 	for i, p := range points {
-		doc.Items[i] = rest.PoolPoint{At: rest.At(p.At), Used: p.Used, OutOfUse: p.OutOfUse, Total: p.Total, Queued: p.Queued}
+		doc.Items[i] = rest.PoolPoint{At: rest.At(p.At), Used: p.Used, OutOfUse: p.OutOfUse, Total: p.Total, Queued: p.Queued, Draining: p.Draining}
 	}
 	return c.JSON(http.StatusOK, doc)
 }
@@ -183,6 +183,7 @@ func thresholdsDoc(t fleet.Thresholds) rest.Thresholds {
 func resolverDoc(r *core.Resolver) rest.Resolver {
 	return rest.Resolver{
 		App: r.App, Owner: ownerText(r.Owner), Role: r.Role, Rule: string(r.Rule), Place: r.Place, Fallback: r.Fallback,
+		Allowed: r.Allowed, Running: int64(r.Running),
 	}
 }
 

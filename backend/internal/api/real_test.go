@@ -91,8 +91,8 @@ func (s *server) newAPI() *API {
 		s.t.Fatal(err)
 	}
 	a, err := New(Config{
-		Histories: view.New(view.Config{Source: s.loop, Store: s.db, Log: log}),
-		Store:     s.db, Dispatch: s.loop, Artifacts: files, Gate: access.NewGate(s.db, time.Now), Policy: policy, Consoles: noConsoles{},
+		Heartbeat: 10 * time.Second, Histories: view.New(view.Config{Source: s.loop, Store: s.db, Log: log}),
+		Store: s.db, Dispatch: s.loop, Artifacts: files, Gate: access.NewGate(s.db, time.Now), Policy: policy, Consoles: noConsoles{},
 		Channel: http.NotFoundHandler(), Logs: &nodeLogs{}, Ready: pings{s.db}, Version: rest.Version{Version: "test", Go: "go"}, Now: time.Now, Log: log,
 	})
 	if err != nil {

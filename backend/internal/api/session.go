@@ -39,7 +39,7 @@ func (a *API) openSession(c *call, in *rest.SessionRequest) error {
 	if err := a.startSession(c); err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, sessionDoc(&user))
+	return c.JSON(http.StatusOK, a.sessionDoc(&user))
 }
 
 // startSession makes a console session under a new secret and hands that to the
@@ -55,7 +55,7 @@ func (a *API) startSession(c *call) error {
 }
 
 func (a *API) getSession(c *call) error {
-	return c.JSON(http.StatusOK, sessionDoc(&c.who.User))
+	return c.JSON(http.StatusOK, a.sessionDoc(&c.who.User))
 }
 
 // closeSession signs out; the sockets of the session end with it.
@@ -148,7 +148,7 @@ func checkPassword(password string) error {
 	return nil
 }
 
-func sessionDoc(user *record.User) rest.Session {
+func (a *API) sessionDoc(user *record.User) rest.Session {
 	doc := userDoc(user)
-	return rest.Session{User: doc, Roles: doc.Roles}
+	return rest.Session{User: doc, Roles: doc.Roles, Fleet: a.fleet}
 }

@@ -119,7 +119,7 @@ func newWorld(t testing.TB) *world {
 	}
 	now := func() time.Time { return worldNow }
 	w.API, err = New(Config{
-		Store: w, Dispatch: loop{w}, Artifacts: files, Gate: access.NewGate(w, now), Policy: policy, Consoles: w, Histories: w, Logs: &w.logs, Ready: w, Now: now, Log: log,
+		Store: w, Dispatch: loop{w}, Artifacts: files, Gate: access.NewGate(w, now), Policy: policy, Consoles: w, Histories: w, Logs: &w.logs, Ready: w, Heartbeat: 10 * time.Second, Now: now, Log: log,
 		Channel: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusUpgradeRequired) }),
 		Version: rest.Version{Version: "test", Go: "go"},
 	})

@@ -32,7 +32,7 @@ func TestAlarm_NodeLostUntilItIsBack(t *testing.T) {
 	}
 	w.pass(40_000)
 	lost := w.lasting(fleet.AlarmNodeLost)
-	if lost.ID != 7<<20+1 || lost.Node != "n1" || lost.Pool != "pool-1" || lost.Count != 1 || lost.Detail != "nothing was heard of it for 90 s; 1 attempt was taken from it" {
+	if lost.ID != 7<<20+1 || lost.Node != "n1" || lost.Pool != "pool-1" || lost.Count != 1 || lost.Detail != "nothing was heard of it for 1m 30s; 1 attempt was taken from it" {
 		t.Fatalf("lost: %+v", lost)
 	}
 	w.commit()

@@ -94,7 +94,7 @@ func TestAlarm_BusyWorkIsGivenThePoolsThreshold(t *testing.T) {
 	if a.Count != 1 || a.WaitingNow != 2 || a.Waiting[0] != one.ID || a.Waiting[1] != two.ID || a.Detail != "0 of 1 node can take it: 1 without a free slot" {
 		t.Fatalf("after a minute: %+v", a)
 	}
-	if q.Count != 1 || q.WaitingNow != 1 || len(q.Waiting) != 1 || !strings.HasPrefix(q.Detail, "1 job waiting for more than 60 s, the oldest for 6") {
+	if q.Count != 1 || q.WaitingNow != 1 || len(q.Waiting) != 1 || !strings.HasPrefix(q.Detail, "1 job past the threshold of 1m 00s, the oldest waits 1m 0") {
 		t.Fatalf("the pool's own: %+v", q)
 	}
 	if p := w.poolView("pool-1"); p.OldestWait != since || p.Overdue != 1 || p.Queued != 2 {

@@ -78,6 +78,7 @@ func (d *Dispatch) kindOf(id string) fleet.PoolKind {
 // Resolvers lists the resolutions that lead to a pool, by app and role.
 func (d *Dispatch) Resolvers(id string) []Resolver {
 	var all []Resolver
+	running := d.runningIn(id)
 	for _, name := range d.appIDs {
 		app := d.apps[name]
 		for _, r := range pool.Resolutions(app, d.owners[app.Owner] > 0) {
@@ -85,12 +86,50 @@ func (d *Dispatch) Resolvers(id string) []Resolver {
 				if tried == id {
 					all = append(all, Resolver{
 						App: app.ID, Owner: app.Owner, Role: r.Role, Rule: r.Rule, Place: place, Fallback: r.IsFallback(place),
+						Allowed: r.Fallback, Running: running.of(app, r.Role),
 					})
 				}
 			}
 		}
 	}
 	return all
+}
+
+// runs counts attempts by app, and by app and role.
+type runs struct {
+	all    map[string]int32
+	byRole map[appRole]int32
+}
+
+type appRole struct{ app, role string }
+
+// runningIn counts the attempts that nodes hold and that count for a pool.
+func (d *Dispatch) runningIn(id string) runs {
+	r := runs{all: map[string]int32{}, byRole: map[appRole]int32{}}
+	for _, n := range d.order {
+		for _, j := range n.jobs {
+			if j.row.Pool == id {
+				r.all[j.spec.App]++
+				r.byRole[appRole{j.spec.App, j.spec.Role}]++
+			}
+		}
+	}
+	return r
+}
+
+// of sums up the roles that a resolution of the app is for: its own, or those that no
+// binding names.
+func (r runs) of(app *fleet.App, role string) int32 {
+	if role != "" {
+		return r.byRole[appRole{app.ID, role}]
+	}
+	sum := r.all[app.ID]
+	for i := range app.Bindings {
+		if named := app.Bindings[i].Role; named != "" {
+			sum -= r.byRole[appRole{app.ID, named}]
+		}
+	}
+	return sum
 }
 
 // Usable counts the nodes that may get new work of the app's role, busy ones and

@@ -48,7 +48,8 @@ type HeartbeatEvent struct {
 	Healthy       bool
 	HealthReasons []string
 	LoadMilli     int64 // load average x 1000
-	MemoryMiB     int64 // free
+	MemoryMiB     int64 // in use
+	RoundTripMs   int64 // of the last acknowledged heartbeat; 0: none was measured
 }
 
 // Kinds of goodbye. Left frees the node's work at once; after the others the

@@ -60,7 +60,7 @@ func TestCase_F4_MassLossKeepsThePoolsWork(t *testing.T) {
 		t.Fatalf("%d ready, %d suspect, %d lost", ready, suspect, lost)
 	}
 	a := w.lasting(fleet.AlarmMassLoss)
-	if a.Pool != "pool-1" || a.Count != 1 || a.Detail != "7 of 12 nodes fell silent at once; their work is kept for them for 600 s at most" {
+	if a.Pool != "pool-1" || a.Count != 1 || a.Detail != "7 of 12 nodes fell silent at once; their work is kept for them for 10m 00s at most" {
 		t.Fatalf("the alarm reads %+v", a)
 	}
 	for _, p := range w.d.Fleet(w.now).Pools {

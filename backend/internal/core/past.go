@@ -14,6 +14,8 @@ type past struct {
 	chosen recent[Choice]
 	events recent[NodeEvent]
 	opened fleet.Time // the newest session; 0: none
+	// roundTrip is what the newest heartbeat said of an earlier one, in milliseconds; 0: nothing.
+	roundTrip int64
 }
 
 // So many are remembered and shown of one node.
@@ -26,14 +28,15 @@ const (
 // NodePast is what a node was chosen for lately, what waits because of it among
 // others, and what happened on it, as far as this process saw.
 type NodePast struct {
-	OpenedAt fleet.Time // of the newest session; 0: none since this process began
-	Times    lease.Times
-	Record   fleet.NodeRecord
-	Free     fleet.Vector
-	Chosen   []Choice       // newest first
-	Rejected []Rejection    // by what waits longest
-	Events   []NodeEvent    // newest first
-	Lease    []lease.Change // newest last
+	OpenedAt    fleet.Time // of the newest session; 0: none since this process began
+	Times       lease.Times
+	RoundTripMs int64 // of a heartbeat, as the node measured it; 0: it told none
+	Record      fleet.NodeRecord
+	Free        fleet.Vector
+	Chosen      []Choice       // newest first
+	Rejected    []Rejection    // by what waits longest
+	Events      []NodeEvent    // newest first
+	Lease       []lease.Change // newest last
 }
 
 // Choice is one attempt that was assigned to the node.
@@ -87,7 +90,7 @@ func (p *past) note(at fleet.Time, kind NodeEventKind, job ids.JobID, detail str
 
 // noteSession remembers that a session opened.
 func (p *past) noteSession(at fleet.Time, epoch int64, agent string) {
-	p.opened = at
+	p.opened, p.roundTrip = at, 0
 	p.events.add(NodeEvent{At: at, Kind: NodeOpened, Epoch: epoch, Detail: agent}, maxEvents)
 }
 
@@ -129,7 +132,7 @@ func (d *Dispatch) NodePast(id string) NodePast {
 		return NodePast{Times: d.leases()}
 	}
 	return NodePast{
-		OpenedAt: n.past.opened, Times: d.leases(), Record: n.rec, Free: n.slot.Free(),
+		OpenedAt: n.past.opened, Times: d.leases(), RoundTripMs: n.past.roundTrip, Record: n.rec, Free: n.slot.Free(),
 		Chosen: n.past.chosen.list(), Rejected: d.rejectedBy(n), Events: n.past.events.list(), Lease: n.lease.Past,
 	}
 }

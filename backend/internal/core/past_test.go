@@ -27,7 +27,12 @@ func TestNodePast_RemembersWhatHappenedAndWhatWaits(t *testing.T) {
 	rec.Holds = []fleet.Hold{{Kind: fleet.HoldCordon, Owner: fleet.OwnerOperator, Actor: "ada", Reason: "disk"}}
 	w.d.PutNode(w.now, rec, w.pending)
 	w.after()
+	w.d.Heartbeat(w.now, a.id, a.epoch, HeartbeatEvent{Accepting: true, Healthy: true, RoundTripMs: 14, Running: []Running{{Job: spec.ID, Attempt: 1, Phase: PhaseRunning}}}, w.pending)
+	w.after()
 	past := w.d.NodePast("n1")
+	if past.RoundTripMs != 14 {
+		t.Errorf("a round trip of %d ms", past.RoundTripMs)
+	}
 	if len(past.Chosen) != 1 || past.Chosen[0].Job != spec.ID || past.Chosen[0].Free != 4 {
 		t.Errorf("it was chosen for %+v", past.Chosen)
 	}

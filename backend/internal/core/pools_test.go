@@ -154,14 +154,16 @@ func TestAlignment_SaysWhatWillFail(t *testing.T) {
 func TestResolvers_ListsWhoComes(t *testing.T) {
 	w := script(t, record("n1", "pool-1", 1, 2))
 	w.bind("a0", 0, fleet.Binding{Role: "edge", Pools: []string{"other", "pool-1"}, AllowFallback: true}, fleet.Binding{Pools: []string{"pool-2"}})
+	w.run(w.spec("a1", 1), w.agents[0])
 	if got := w.d.Resolvers("pool-1"); !slices.Equal(got, []Resolver{
-		{App: "a0", Role: "edge", Rule: fleet.RuleBinding, Place: 1}, {App: "a1", Owner: 1, Rule: fleet.RuleOwnerPool},
+		{App: "a0", Role: "edge", Rule: fleet.RuleBinding, Place: 1, Allowed: true},
+		{App: "a1", Owner: 1, Rule: fleet.RuleOwnerPool, Running: 1},
 	}) {
 		t.Errorf("pool-1: %+v", got)
 	}
 	if got := w.d.Resolvers(fleet.PoolDefault); !slices.Equal(got, []Resolver{
-		{App: "a0", Role: "edge", Rule: fleet.RuleBinding, Place: 2, Fallback: true},
-		{App: "a2", Owner: 2, Rule: fleet.RuleOwnerPool, Place: 1, Fallback: true},
+		{App: "a0", Role: "edge", Rule: fleet.RuleBinding, Place: 2, Fallback: true, Allowed: true},
+		{App: "a2", Owner: 2, Rule: fleet.RuleOwnerPool, Place: 1, Fallback: true, Allowed: true},
 	}) {
 		t.Errorf("default: %+v", got)
 	}

@@ -95,6 +95,7 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 	n.healthy, n.healthReasons = hb.Healthy, hb.HealthReasons
 	n.spooled = hb.Spooled
 	n.loadMilli, n.memoryMiB = hb.LoadMilli, hb.MemoryMiB
+	n.past.roundTrip = hb.RoundTripMs
 	d.seen(n)
 	ack.Void = d.reconcile(now, n, hb.Running, hb.Spooled, false, nil, out)
 	d.probeDeaf(now, n, out)

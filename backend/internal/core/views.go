@@ -242,8 +242,10 @@ type Resolver struct {
 	Owner    int64
 	Role     string // of the binding; empty: every role
 	Rule     fleet.ResolutionRule
-	Place    int  // in its order of pools, from 0
-	Fallback bool // it comes by fallback alone
+	Place    int   // in its order of pools, from 0
+	Fallback bool  // it comes by fallback alone
+	Allowed  bool  // it may go on to default
+	Running  int32 // attempts of its work that the pool's nodes hold
 }
 
 // Alignment is what will fail, before a request does.

@@ -242,6 +242,7 @@ type AuditEntry struct {
 	Seq     int64
 	At      time.Time
 	Actor   Actor
+	Name    string // of the person who was the actor, as it is now; empty: no person, or not asked for
 	Action  string
 	Object  string // e.g. node:ams-edge-03
 	Before  []byte // JSON or nil

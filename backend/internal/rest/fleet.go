@@ -180,6 +180,7 @@ type PoolPoint struct {
 	OutOfUse int64 `json:"outOfUse"`
 	Total    int64 `json:"total"`
 	Queued   int64 `json:"queued"`
+	Draining int64 `json:"draining"` // nodes
 }
 
 // Thresholds of a pool: past one an alarm is raised.
@@ -197,6 +198,8 @@ type Resolver struct {
 	Rule     string  `json:"rule"`           // binding, owner_pool, no_owner
 	Place    int     `json:"place"`          // in its order of pools, from 0
 	Fallback bool    `json:"fallback"`       // it comes by fallback alone
+	Allowed  bool    `json:"allowed"`        // its fallback to default is
+	Running  int64   `json:"running"`        // attempts of its work that ended nowhere yet and count for the pool
 }
 
 // Sharing says how many apps and owners share a pool, those aside that come by

@@ -8,8 +8,10 @@ type NodeHistory struct {
 	SessionSince *Time          `json:"sessionSince,omitempty"` // of the newest; absent: none since the server started
 	SuspectMs    int64          `json:"suspectMs"`              // so long without a frame makes it suspect
 	LostMs       int64          `json:"lostMs"`
-	Decisions    []NodeDecision `json:"decisions"` // those of now first, then the newest first
-	Log          []NodeLogLine  `json:"log"`       // newest first
+	HeartbeatMs  int64          `json:"heartbeatMs"`           // so often it says that it lives
+	RoundTripMs  int64          `json:"roundTripMs,omitempty"` // of a heartbeat, as the node measured it; absent: not told yet
+	Decisions    []NodeDecision `json:"decisions"`             // those of now first, then the newest first
+	Log          []NodeLogLine  `json:"log"`                   // newest first
 }
 
 // NodeDecision is one that chose the node, or that rejects it now.

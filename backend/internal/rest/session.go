@@ -10,6 +10,7 @@ type SessionRequest struct {
 type Session struct {
 	User  User     `json:"user"`
 	Roles []string `json:"roles"`
+	Fleet string   `json:"fleet,omitempty"` // its name, for people
 }
 
 // PasswordChange is the body of PUT /v1/session/password.

@@ -12,7 +12,8 @@ type Artifact struct {
 type AuditEntry struct {
 	Seq       int64           `json:"seq"`
 	At        Time            `json:"at"`
-	Actor     string          `json:"actor"` // u:<id>, node:<id>, local
+	Actor     string          `json:"actor"`               // u:<id>, node:<id>, local
+	ActorName string          `json:"actorName,omitempty"` // of the person, as it is now
 	Address   string          `json:"address,omitempty"`
 	RequestID string          `json:"requestId,omitempty"`
 	Action    string          `json:"action"`

@@ -71,11 +71,16 @@ func (db *DB) AuditEvent(ctx context.Context, actor record.Actor, action, object
 
 const auditColumns = `seq, at, subject, address, request_id, action, object, before::text, after::text, reason, prev_sum, sum`
 
-func scanAudit(row pgx.CollectableRow) (e record.AuditEntry, err error) {
+func scanAudit(row pgx.CollectableRow) (record.AuditEntry, error) { return scanAuditAnd(row) }
+
+// scanAuditAnd has more columns behind those of the entry.
+func scanAuditAnd(row pgx.CollectableRow, more ...any) (e record.AuditEntry, err error) {
 	var before, after *string
 	var prev, sum []byte
-	err = row.Scan(&e.Seq, &e.At, &e.Actor.Subject, &e.Actor.Address, &e.Actor.RequestID, &e.Action, &e.Object,
-		&before, &after, &e.Reason, &prev, &sum)
+	err = row.Scan(append([]any{
+		&e.Seq, &e.At, &e.Actor.Subject, &e.Actor.Address, &e.Actor.RequestID, &e.Action, &e.Object,
+		&before, &after, &e.Reason, &prev, &sum,
+	}, more...)...)
 	e.At = e.At.UTC()
 	if before != nil {
 		e.Before = []byte(*before)
@@ -88,31 +93,42 @@ func scanAudit(row pgx.CollectableRow) (e record.AuditEntry, err error) {
 	return e, err
 }
 
-// Audit lists entries, newest first. A page's After is the last entry's number.
+// scanNamed has the name of the person behind the columns of the entry.
+func scanNamed(row pgx.CollectableRow) (record.AuditEntry, error) {
+	var name *string
+	e, err := scanAuditAnd(row, &name)
+	if name != nil {
+		e.Name = *name
+	}
+	return e, err
+}
+
+// Audit lists entries, newest first, with the names of people as they are now. A
+// page's After is the last entry's number.
 func (db *DB) Audit(ctx context.Context, filter record.AuditFilter, page record.Page) ([]record.AuditEntry, error) {
 	after, err := numberAfter(page)
 	if err != nil {
 		return nil, err
 	}
-	q := &query{}
+	q, name := &query{}, nameOf("subject")
 	where := []string{"true"}
 	if after != 0 {
 		where = append(where, "seq < "+q.arg(after))
 	}
 	for _, has := range []struct{ column, text string }{
-		{"action", filter.Action}, {"object", filter.Object}, {"subject", filter.Actor}, {"reason", filter.Reason},
-		{"concat_ws(' ', action, object, subject, reason, request_id)", filter.Text},
+		{"action", filter.Action}, {"object", filter.Object}, {"concat_ws(' ', subject, " + name + ")", filter.Actor}, {"reason", filter.Reason},
+		{"concat_ws(' ', action, object, subject, " + name + ", reason, request_id)", filter.Text},
 	} {
 		if has.text != "" {
 			where = append(where, "strpos(lower("+has.column+"), lower("+q.arg(has.text)+")) > 0")
 		}
 	}
-	q.sql = "SELECT " + auditColumns + " FROM audit_entries WHERE " + strings.Join(where, " AND ") + " ORDER BY seq DESC LIMIT " + q.arg(limit(page))
+	q.sql = "SELECT " + auditColumns + ", " + name + " FROM audit_entries WHERE " + strings.Join(where, " AND ") + " ORDER BY seq DESC LIMIT " + q.arg(limit(page))
 	rows, err := db.pool.Query(ctx, q.sql, q.args...)
 	if err != nil {
 		return nil, problem("list audit entries", err)
 	}
-	entries, err := pgx.CollectRows(rows, scanAudit)
+	entries, err := pgx.CollectRows(rows, scanNamed)
 	return entries, problem("list audit entries", err)
 }
 

@@ -36,12 +36,11 @@ func (db *DB) UncordonNode(ctx context.Context, actor record.Actor, node, reason
 	})
 }
 
-// putHold keeps the person's name: it is people who ask whose hold it is.
 func putHold(ctx context.Context, tx bun.Tx, actor record.Actor, node string, kind fleet.HoldKind, reason string, deadline *time.Time) error {
 	_, err := tx.NewRaw(`INSERT INTO node_holds (node_id, kind, owner, actor, reason, deadline)
-		VALUES (?, ?, 'operator', coalesce((SELECT name FROM users WHERE 'u:' || id = ?), ?), ?, ?)
+		VALUES (?, ?, 'operator', ?, ?, ?)
 		ON CONFLICT (node_id, kind, owner) DO UPDATE SET actor = excluded.actor, reason = excluded.reason, deadline = excluded.deadline, created_at = now()`,
-		node, kind, actor.Subject, actor.Subject, reason, deadline).Exec(ctx)
+		node, kind, actor.Subject, reason, deadline).Exec(ctx)
 	return err
 }
 

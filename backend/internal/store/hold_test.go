@@ -90,6 +90,10 @@ func TestCreateNode(t *testing.T) {
 	if err != nil || len(held.Holds) != 1 || held.Holds[0].Actor != ada.Name {
 		t.Errorf("a person's hold reads %+v, %v", held.Holds, err)
 	}
+	told, err := db.Audit(ctx, record.AuditFilter{Actor: ada.Name, Action: "node_cordoned"}, record.Page{})
+	if err != nil || len(told) != 1 || told[0].Name != ada.Name || told[0].Actor.Subject != fmt.Sprintf("u:%d", ada.ID) {
+		t.Errorf("what a person did reads %+v, %v", told, err)
+	}
 	for _, c := range []struct {
 		node fleet.NodeRecord
 		code fleet.Code

@@ -37,11 +37,12 @@ func reportOf(r *fleet.NodeReport) report {
 	}
 }
 
-// selectNodes reads whole nodes; scanNode knows its columns.
-const selectNodes = `
+// selectNodes reads whole nodes, holds under the names of the people whose they are;
+// scanNode knows its columns.
+var selectNodes = `
 	SELECT n.id, coalesce(n.owner_id, 0), coalesce(n.pool_id, 'default'), n.role, coalesce(n.license_id, ''), coalesce(n.max_slots, 0),
 	       n.left_at IS NOT NULL, n.epoch, n.boot_id, n.version, n.slots, n.created_at, s.last_seen, r.report,
-	       CASE WHEN n.held THEN (SELECT json_agg(json_build_object('Kind', h.kind, 'Owner', h.owner, 'Actor', h.actor,
+	       CASE WHEN n.held THEN (SELECT json_agg(json_build_object('Kind', h.kind, 'Owner', h.owner, 'Actor', coalesce(` + nameOf("h.actor") + `, h.actor),
 	           'Reason', h.reason, 'Until', h.until, 'Deadline', h.deadline) ORDER BY h.kind, h.owner) FROM node_holds h WHERE h.node_id = n.id) END,
 	       i.chain_current, i.chain_pending, i.chain_past, i.claimants, i.keep, i.rotation, i.secret_next
 	FROM nodes n LEFT JOIN node_reports r ON r.node_id = n.id LEFT JOIN node_seen s ON s.node_id = n.id

@@ -61,6 +61,12 @@ func selectUsers(db bun.IDB, rows any) *bun.SelectQuery {
 		ColumnExpr(rolesOfUser + " AS roles").ColumnExpr(grantsOfUser + " AS grants")
 }
 
+// nameOf is the name of the person that a column with a subject of the audit, u:<id>,
+// stands for; null: another subject, or nobody any more.
+func nameOf(column string) string {
+	return "(SELECT u.name FROM users AS u WHERE u.id = CASE WHEN " + column + " ~ '^u:[0-9]{1,18}$' THEN substr(" + column + ", 3)::bigint END)"
+}
+
 func userByID(ctx context.Context, db bun.IDB, id int64) (record.User, error) {
 	var row userRow
 	if err := selectUsers(db, &row).Where("u.id = ?", id).Scan(ctx); err != nil {

@@ -18,13 +18,14 @@ const (
 )
 
 // PoolPoint is what a pool's slots were at one moment: used, free on nodes that
-// get no new work, and all of them, with how many jobs waited.
+// get no new work, and all of them, with how many jobs waited and nodes drained.
 type PoolPoint struct {
 	At       time.Time
 	Used     int64
 	OutOfUse int64
 	Total    int64
 	Queued   int64
+	Draining int64 // nodes
 }
 
 // history are the points of each pool, by its id, the oldest first.
@@ -50,7 +51,10 @@ func (h history) sample(pools []core.PoolView, now time.Time) {
 }
 
 func pointOf(p *core.PoolView, now time.Time) PoolPoint {
-	return PoolPoint{At: now, Used: p.SlotsTotal - p.SlotsFree - p.OutOfUse, OutOfUse: p.OutOfUse, Total: p.SlotsTotal, Queued: p.Queued}
+	return PoolPoint{
+		At: now, Used: p.SlotsTotal - p.SlotsFree - p.OutOfUse, OutOfUse: p.OutOfUse, Total: p.SlotsTotal,
+		Queued: p.Queued, Draining: int64(p.ReadyHeld.Draining),
+	}
 }
 
 // spark is how many jobs waited for the pool; the last point is that of now.

@@ -321,6 +321,7 @@ export interface PoolPoint {
   outOfUse: number;
   total: number;
   queued: number;
+  draining: number; // nodes
 }
 
 /** Thresholds of a pool: past one an alarm is raised. */
@@ -338,6 +339,8 @@ export interface Resolver {
   rule: string; // binding, owner_pool, no_owner
   place: number; // in its order of pools, from 0
   fallback: boolean; // it comes by fallback alone
+  allowed: boolean; // its fallback to default is
+  running: number; // attempts of its work that ended nowhere yet and count for the pool
 }
 
 /** Sharing says how many apps and owners share a pool, those aside that come by fallback alone. */
@@ -815,6 +818,8 @@ export interface NodeHistory {
   sessionSince?: string; // of the newest; absent: none since the server started
   suspectMs: number; // so long without a frame makes it suspect
   lostMs: number;
+  heartbeatMs: number; // so often it says that it lives
+  roundTripMs?: number; // of a heartbeat, as the node measured it; absent: not told yet
   decisions: NodeDecision[]; // those of now first, then the newest first
   log: NodeLogLine[]; // newest first
 }
@@ -916,6 +921,7 @@ export interface SessionRequest {
 export interface Session {
   user: User;
   roles: string[];
+  fleet?: string; // its name, for people
 }
 
 /** PasswordChange is the body of PUT /v1/session/password. */
@@ -941,6 +947,7 @@ export interface AuditEntry {
   seq: number;
   at: string;
   actor: string; // u:<id>, node:<id>, local
+  actorName?: string; // of the person, as it is now
   address?: string;
   requestId?: string;
   action: string;

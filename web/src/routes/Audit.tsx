@@ -20,24 +20,28 @@ type Row = AuditEntry & { id: string };
 const keys = ["action:", "object:", "actor:", "reason:"];
 /** A word finds a part too: action:moved, object:ams-edge-01. */
 const readers: Record<string, (e: Row) => string | string[]> = {
-  "": (e) => `${e.action} ${e.object} ${e.actor} ${e.reason ?? ""} ${e.requestId ?? ""}`,
+  "": (e) => `${e.action} ${e.object} ${e.actor} ${e.actorName ?? ""} ${e.reason ?? ""} ${e.requestId ?? ""}`,
   action: (e) => [e.action, ...e.action.split("_")],
   object: (e) => [e.object, ...e.object.split(":")],
-  actor: (e) => e.actor,
+  actor: (e) => [e.actor, e.actorName ?? ""],
   reason: (e) => e.reason ?? "",
 };
 const read: Read<Row> = (row, key) => readers[key]?.(row);
 
+const who = (e: Row) => e.actorName ?? person(e.actor);
 const words = (get: (e: Row) => string) => (a: Row, b: Row) => byText(get(a), get(b));
 const columns: Column<Row>[] = [
   { key: "seq", head: "No.", width: "64px", number: true, cell: (e) => count(e.seq), compare: (a, b) => a.seq - b.seq },
   { key: "at", head: "At", width: "132px", cell: (e) => <time>{moment(e.at)}</time> },
   { key: "action", head: "Action", width: "minmax(140px, 1fr)", cell: (e) => <Opens row={e} />, compare: words((e) => e.action) },
   { key: "object", head: "Object", width: "minmax(140px, 1.2fr)", cell: (e) => <span className="mono">{e.object}</span>, compare: words((e) => e.object) },
-  { key: "actor", head: "Who", width: "112px", cell: (e) => person(e.actor), compare: words((e) => e.actor) },
+  { key: "actor", head: "Who", width: "112px", cell: (e) => <Who entry={e} />, compare: words(who) },
   { key: "address", head: "From", width: "minmax(96px, .8fr)", cell: (e) => <span className={styles.quiet}>{e.address}</span> },
   { key: "reason", head: "Reason", width: "minmax(120px, 1.6fr)", cell: (e) => <span className={styles.quiet}>{e.reason}</span> },
 ];
+
+/** The person by name; the id stands in the tooltip. */
+const Who = ({ entry }: { entry: Row }) => <span title={entry.actor}>{who(entry)}</span>;
 
 /** The row's own way in for keys; the row itself opens on a press. */
 function Opens({ row }: { row: Row }) {
@@ -163,7 +167,9 @@ function Card({ entry: e }: { entry: Row }) {
       </span>
       <span className={styles.line}>
         <span className="mono">{e.object}</span>
-        <span className={styles.quiet}>{person(e.actor)}</span>
+        <span className={styles.quiet}>
+          <Who entry={e} />
+        </span>
       </span>
     </span>
   );
@@ -175,7 +181,7 @@ function EntrySheet({ entry: e, onClose }: { entry: Row; onClose(): void }) {
       <Facts
         rows={[
           ["Object", <code key="o">{e.object}</code>],
-          ["Who", person(e.actor)],
+          ["Who", <Who key="w" entry={e} />],
           ["From", e.address || "this machine"],
           ["At", moment(e.at)],
           ["Reason", e.reason || "none given"],

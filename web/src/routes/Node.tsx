@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { getNode } from "../api/calls";
-import { age, bytes, count, duration, hourMinute, moment, plural, shortDigest, shortId } from "../format";
+import { getLicense, getNode } from "../api/calls";
+import type { NodeHistory } from "../api/documents";
+import { age, bytes, count, duration, fine, hourMinute, moment, plural, shortDigest, shortId } from "../format";
 import { useNow, useStale, useTopic } from "../live/live";
 import type { Live } from "../live/store";
 import { isSuperadmin, maySteer, useSession } from "../session";
@@ -269,6 +270,7 @@ function Session({ node }: { node: Row }) {
   const rows: [string, React.ReactNode][] = [
     ["Epoch", node.epoch > 0 ? `${count(node.epoch)}${past?.sessionSince ? `, since ${moment(past.sessionSince)}` : ""}` : "none yet"],
     ["From", node.address ? <code key="a">{node.address}</code> : "unknown"],
+    ["Heartbeat", past ? beat(past) : ""],
     ["Suspect after", past ? `${duration(past.suspectMs)} without a frame, lost after ${duration(past.lostMs)}` : ""],
     ["Agent", [node.agent_version, `${node.os} ${node.arch}`.trim()].filter(Boolean).join(", ") || "unknown"],
     ["Spool", node.spooled > 0 ? plural(node.spooled, "result") : "empty"],
@@ -280,6 +282,12 @@ function Session({ node }: { node: Row }) {
       <Facts rows={rows} />
     </Panel>
   );
+}
+
+/** every 10s, round trip 14ms */
+function beat(past: NodeHistory): string {
+  const trip = past.roundTripMs === undefined ? "" : `, round trip ${fine(past.roundTripMs)}`;
+  return `every ${duration(past.heartbeatMs)}${trip}`;
 }
 
 /** Who holds it, until when; what may be lifted here has a button. */
@@ -306,20 +314,22 @@ function Holds({ node }: { node: Row }) {
   );
 }
 
+/** The license that it came by, and how many of its seats are taken, for those who may see that. */
+function License({ id }: { id: string }) {
+  const license = useQuery({ queryKey: ["license", id], queryFn: () => getLicense(id), retry: false }).data;
+  return (
+    <>
+      <code title={id}>{shortId(id)}</code>
+      {license && `, ${count(license.used)} of ${plural(license.nodes, "seat")} taken`}
+    </>
+  );
+}
+
 function Identity({ node }: { node: Row }) {
   const record = useQuery({ queryKey: ["node", node.id, node.version], queryFn: () => getNode(node.id), placeholderData: (old) => old }).data;
   const rows: [string, React.ReactNode][] = [
     ["Owner", node.owner ? `user ${node.owner}` : "none"],
-    ...(record?.license
-      ? ([
-          [
-            "License",
-            <code key="l" title={record.license}>
-              {shortId(record.license)}
-            </code>,
-          ],
-        ] as [string, React.ReactNode][])
-      : []),
+    ...(record?.license ? ([["License", <License key="l" id={record.license} />]] as [string, React.ReactNode][]) : []),
     [
       "Machine",
       node.machine_id ? (

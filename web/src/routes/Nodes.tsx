@@ -43,7 +43,7 @@ const read: Read<Row> = (row, key) => readers[key]?.(row);
 /** The age of a row's field, counted on from when the row came. -1: never. */
 export const ageOf = (ms: number, received: number, now: number) => (ms < 0 ? -1 : ms + Math.max(0, now - received));
 
-function columns(now: number): Column<Row>[] {
+function columns(now: number, canaries: ReadonlySet<string>): Column<Row>[] {
   const seen = (n: Row) => ageOf(n.last_seen_ms, n.received, now);
   const words = (read: (n: Row) => string) => (a: Row, b: Row) => byText(read(a), read(b));
   return [
@@ -59,7 +59,7 @@ function columns(now: number): Column<Row>[] {
       ),
       compare: words((n) => n.id),
     },
-    { key: "pool", head: "Pool", width: "minmax(88px, 1fr)", cell: (n) => n.pool, compare: words((n) => n.pool) },
+    { key: "pool", head: "Pool", width: "minmax(88px, 1fr)", cell: (n) => <InPool id={n.pool} canary={canaries.has(n.pool)} />, compare: words((n) => n.pool) },
     { key: "role", head: "Role", width: "60px", cell: (n) => <Quiet>{n.role}</Quiet>, compare: words((n) => n.role) },
     { key: "backend", head: "Backend", width: "60px", cell: (n) => <Quiet>{n.backend}</Quiet>, compare: words((n) => n.backend) },
     { key: "region", head: "Region", width: "84px", cell: (n) => <Quiet>{n.region}</Quiet>, compare: words((n) => n.region) },
@@ -98,6 +98,18 @@ function columns(now: number): Column<Row>[] {
   ];
 }
 
+const InPool = ({ id, canary }: { id: string; canary: boolean }) => (
+  <span className={styles.pool}>
+    {id}
+    {canary && (
+      <b title="canary">
+        <span aria-hidden="true">C</span>
+        <span className="visually-hidden">canary</span>
+      </b>
+    )}
+  </span>
+);
+
 const holds = (n: Row, now: number) => n.holds.map((h) => holdText(h, Math.max(0, now - n.received))).join("; ");
 
 const Quiet = ({ children }: { children: React.ReactNode }) => <span className={styles.quiet}>{children}</span>;
@@ -110,6 +122,8 @@ export function Nodes() {
   const stale = useStale();
   const now = useNow();
   const { rows, phase } = useTopic("nodes");
+  const pools = useTopic("pools").rows;
+  const canaries = useMemo(() => new Set(pools.filter((p) => p.canary).map((p) => p.id)), [pools]);
   const words = useMemo(() => parse(q), [q]);
   const shown = useMemo(() => rows.filter((n) => matchAll(words, n, read)), [rows, words]);
   const states = useMemo(() => {
@@ -164,7 +178,7 @@ export function Nodes() {
         <Table
           label="Nodes"
           rows={shown}
-          columns={columns(now)}
+          columns={columns(now, canaries)}
           sort={sort}
           onSort={(next) => navigate({ search: ({ sort: _, ...s }) => (next === "id" ? s : { ...s, sort: next }), replace: true })}
           onOpen={(n) => navigate({ to: "/nodes/$id", params: { id: n.id } })}

@@ -86,7 +86,12 @@ function Detail({ p, row }: { p: Placement; row: Live<PlacementRow> | undefined 
           ["Slots", p.nodes.length > 1 ? `${p.slots} on each of ${p.nodes.length} nodes` : p.slots],
           ["Since", moment(p.createdAt)],
           row ? ["Expires", `in ${duration(leftOf(row, now))}, unless it is renewed`] : ["Ended", p.endedAt ? moment(p.endedAt) : "now"],
-          ["Id", <Copy key="i" text={p.id} label="Copy the placement's id" />],
+          [
+            "Id",
+            <span key="i" title={p.id}>
+              <code>{shortId(p.id)}</code> <Copy text={p.id} label="Copy the placement's id" />
+            </span>,
+          ],
         ]}
       />
       {state === "draining" && (

@@ -20,7 +20,7 @@ export function PoolCapacity({ pool }: { pool: Live<PoolRow> }) {
   });
   const points: CapacityPoint[] = past.data?.items.map((p) => ({ ...p, at: Date.parse(p.at) })) ?? [];
   const last = { at: now, used: pool.slots_total - pool.slots_free - pool.slots_out_of_use, outOfUse: pool.slots_out_of_use, total: pool.slots_total };
-  const all = [...points.filter((p) => p.at < now), { ...last, queued: pool.queued }];
+  const all = [...points.filter((p) => p.at < now), { ...last, queued: pool.queued, draining: pool.nodes.draining }];
   const first = all[0]?.at ?? now;
   const from = Math.max(now - whole, first);
   const young = now - from < least;

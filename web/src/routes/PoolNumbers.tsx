@@ -49,12 +49,12 @@ export function PoolNumbers({ pool, nodes, usage, apps }: PoolNumbersProps) {
 /** 2.1% */
 export const percent = (n: number) => `${n > 0 && n < 10 ? n.toFixed(1) : Math.round(n)}%`;
 
-/** The two states that most nodes are in. */
+/** The first two states in words; how many are in none of these, so that the sum is right. */
 function stateWords(pool: PoolRow): string {
-  return states(pool.nodes)
-    .slice(0, 2)
-    .map((s) => `${count(s.n)} ${s.state}`)
-    .join(", ");
+  const all = states(pool.nodes);
+  const rest = all.slice(2).reduce((n, s) => n + s.n, 0);
+  const words = all.slice(0, 2).map((s) => `${count(s.n)} ${s.state}`);
+  return [...words, ...(all.length === 3 ? [`${count(rest)} ${all[2]?.state}`] : rest > 0 ? [`${count(rest)} other`] : [])].join(", ");
 }
 
 function onDraining(nodes: NodeRow[]): string | undefined {

@@ -52,10 +52,10 @@ export function Resolvers({ pool, doc, error, again, usage, waiting }: Resolvers
               <th scope="col">App</th>
               <th scope="col">Because</th>
               <th scope="col" data-number>
-                Queued
+                Running
               </th>
               <th scope="col" data-number>
-                Slot-h
+                Queued
               </th>
               <th scope="col" data-number>
                 Fallback
@@ -84,12 +84,13 @@ function Resolves({ pool, resolver: r, usage, waiting }: { pool: string; resolve
         <span>{r.owner ? `user ${r.owner}` : "no owner"}</span>
       </th>
       <td>{because(r)}</td>
+      <td data-number>{count(r.running)}</td>
       <td data-number>{waiting ? count(waiting.filter((j) => j.app === r.app && (!r.role || j.role === r.role)).length) : "—"}</td>
-      <td data-number title="in the last 2 days">
-        {share ? hours(share.slotHours) : "—"}
-      </td>
-      <td data-number title="of these, as fallback">
-        {share ? percent(share.percent) : "—"}
+      <td
+        data-number
+        title={share && share.slotHours > 0 ? `${percent(share.percent)} of ${hours(share.slotHours)} slot-h ran as fallback in 2 days` : undefined}
+      >
+        {r.allowed ? "allowed" : "off"}
       </td>
     </tr>
   );

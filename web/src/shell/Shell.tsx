@@ -68,9 +68,10 @@ function Sidebar({ onSearch }: { onSearch(): void }) {
     "/alarms": useAlarms(),
   };
   return (
-    <nav className={styles.sidebar} aria-label="Pages">
+    <nav className={styles.sidebar} data-off={!useLink().live || undefined} aria-label="Pages">
       <div className={styles.brand}>
         <Mark /> Rockpool
+        {session?.fleet && <small title="The fleet's name">{session.fleet}</small>}
       </div>
       <button type="button" className={styles.search} onClick={onSearch}>
         <Icon name="search" />

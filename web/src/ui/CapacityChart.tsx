@@ -1,7 +1,7 @@
 import { type KeyboardEvent, type PointerEvent, useEffect, useId, useRef, useState } from "react";
-import { count, hourMinute } from "../format";
+import { count, hourMinute, plural } from "../format";
 import styles from "./chart.module.css";
-import { nearest, thin } from "./scale";
+import { nearest, rises, thin } from "./scale";
 
 /** What slots were at one moment, unix milliseconds. */
 export interface CapacityPoint {
@@ -10,6 +10,7 @@ export interface CapacityPoint {
   outOfUse: number;
   total: number;
   queued: number;
+  draining: number; // nodes
 }
 
 const height = 132;
@@ -74,6 +75,7 @@ export function CapacityChart({ points, from, to, label }: { points: CapacityPoi
           <path fill={`url(#${hatch})`} d={band(points, x, y)} />
           <path className={styles.curve} d={line(points, x, y, (p) => p.used)} />
           <path className={styles.total} d={line(points, x, y, (p) => p.total)} />
+          <Drains points={points} x={x} width={width} />
           {chosen && <path className={styles.cursor} d={`M${x(chosen.at)} ${top}V${height}`} />}
           {chosen && <circle className={styles.dot} cx={x(chosen.at)} cy={y(chosen.used)} r="3" />}
         </svg>
@@ -83,6 +85,27 @@ export function CapacityChart({ points, from, to, label }: { points: CapacityPoi
       <Listed points={points} label={label} />
     </figure>
   );
+}
+
+/** Where nodes began to be drained; the newest has its words. */
+function Drains({ points, x, width }: { points: CapacityPoint[]; x: Scale; width: number }) {
+  const all = rises(points.map((p) => p.draining));
+  return all.map(({ at, by }, i) => {
+    const point = points[at];
+    if (!point) return null;
+    const left = x(point.at);
+    const near = left < width / 2;
+    return (
+      <g key={point.at}>
+        <path className={styles.drain} d={`M${left} ${top}V${height}`} />
+        {i === all.length - 1 && (
+          <text className={styles.mark} x={near ? left + 6 : left - 6} y={height - 8} textAnchor={near ? "start" : "end"}>
+            drain of {plural(by, "node")}, {hourMinute(point.at)}
+          </text>
+        )}
+      </g>
+    );
+  });
 }
 
 export function ChartLegend() {
@@ -146,6 +169,7 @@ function Listed({ points, label }: { points: CapacityPoint[]; label: string }) {
           <th scope="col">Out of use</th>
           <th scope="col">All</th>
           <th scope="col">Queued</th>
+          <th scope="col">Nodes drained</th>
         </tr>
       </thead>
       <tbody>
@@ -156,6 +180,7 @@ function Listed({ points, label }: { points: CapacityPoint[]; label: string }) {
             <td>{count(p.outOfUse)}</td>
             <td>{count(p.total)}</td>
             <td>{count(p.queued)}</td>
+            <td>{count(p.draining)}</td>
           </tr>
         ))}
       </tbody>

@@ -18,3 +18,11 @@ export function thin<T>(list: readonly T[], most: number): T[] {
   if (list.length <= most) return [...list];
   return Array.from({ length: most }, (_, i) => list[Math.round((i * (list.length - 1)) / (most - 1))] as T);
 }
+
+/** Where a list rises above what it was before, and by how much. */
+export function rises(list: readonly number[]): { at: number; by: number }[] {
+  return list.flatMap((v, at) => {
+    const by = v - (list[at - 1] ?? v);
+    return by > 0 ? [{ at, by }] : [];
+  });
+}

@@ -76,6 +76,7 @@ export interface Heartbeat {
   health: Health;
   load: number; // load average x 1000
   memory: number; // MiB in use
+  round_trip: number;
 }
 export const heartbeatShape: Shape<Heartbeat> = fields<Heartbeat>({
   accepting: bool,
@@ -85,6 +86,7 @@ export const heartbeatShape: Shape<Heartbeat> = fields<Heartbeat>({
   health: healthShape,
   load: int,
   memory: int,
+  round_trip: int,
 });
 
 /** Hold is one reason why a node gets no new work. */
