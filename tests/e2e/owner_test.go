@@ -123,6 +123,10 @@ func TestOwner_FromALicenseCodeToTheFirstJob(t *testing.T) {
 	if !strings.Contains(status, u.pool()) || !strings.Contains(status, "open") {
 		t.Errorf("status:\n%s", status)
 	}
+	if status := o.runs(t, "rockpool-agent status -o json"); !strings.Contains(status, `"session": "open"`) {
+		t.Errorf("status as JSON:\n%s", status)
+	}
+	o.runs(t, "rockpool-agent doctor --idle 0s")
 	o.runs(t, "rockpool-agent leave")
 	if err := agent.Wait(); err != nil {
 		t.Errorf("the agent that left ended with %v", err)

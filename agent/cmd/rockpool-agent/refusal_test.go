@@ -96,21 +96,24 @@ func secretFor(mode os.FileMode) func(*testing.T, string) {
 }
 
 // TestStart_RefusesWithinASecondInOneLine starts the real program with each
-// configuration that it can't honor. How long it takes is the program's own time:
-// what the machine does meanwhile is none of its fault.
+// configuration that it can't honor. One start in five must be as quick as
+// promised: what else the machine does meanwhile is none of the program's fault.
 func TestStart_RefusesWithinASecondInOneLine(t *testing.T) {
 	binary := program(t)
 	for name, r := range refusals(t) {
 		t.Run(name, func(t *testing.T) {
 			ran := r.start(t, binary)
+			for tries := 1; ran.took > time.Second && tries < 5; tries++ {
+				ran = r.start(t, binary)
+			}
 			if ran.code == 0 || ran.code == -1 {
 				t.Errorf("ended with %d", ran.code)
 			}
 			if strings.Count(ran.errs, "\n") != 1 || !strings.Contains(ran.errs, r.want) {
 				t.Errorf("printed %q, want one line with %q", ran.errs, r.want)
 			}
-			if ran.worked > time.Second {
-				t.Errorf("took %v of the processor to refuse", ran.worked)
+			if ran.took > time.Second {
+				t.Errorf("took %v to refuse", ran.took)
 			}
 			if strings.Contains(ran.errs, someCode) {
 				t.Error("the license code is printed")
@@ -120,9 +123,9 @@ func TestStart_RefusesWithinASecondInOneLine(t *testing.T) {
 }
 
 type ran struct {
-	code   int
-	errs   string
-	worked time.Duration
+	code int
+	errs string
+	took time.Duration
 }
 
 // start runs the program with the refusal's settings until it ends by itself.
@@ -141,13 +144,14 @@ func (r refusal) start(t *testing.T, binary string) ran {
 	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "ROCKPOOL_AGENT_LICENSE=" + someCode}, r.environ...)
 	var errs bytes.Buffer
 	command.Stderr = &errs
+	began := time.Now()
 	err := command.Run()
+	took := time.Since(began)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	p := command.ProcessState
-	return ran{p.ExitCode(), errs.String(), p.UserTime() + p.SystemTime()}
+	return ran{command.ProcessState.ExitCode(), errs.String(), took}
 }
 
 // TestSettings_EachHasAFlag is the generated part of the command line.
