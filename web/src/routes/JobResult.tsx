@@ -77,7 +77,7 @@ export function Log({ row }: { row: JobRow }) {
   const l = log.data;
   const whole = l && l.head === "" && l.tail === "";
   return (
-    <Panel title="Log" note={l ? `attempt ${l.attempt}, ${bytes(l.bytes)}` : undefined} flush>
+    <Panel title="Log" note={l ? `attempt ${l.attempt}, ${bytes(l.bytes)}` : undefined} flush grow>
       {row.state === "running" || row.state === "canceling" ? (
         <LiveLog key={row.attempt} id={row.id} />
       ) : !ended ? (

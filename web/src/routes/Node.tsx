@@ -315,8 +315,10 @@ function Holds({ node }: { node: Row }) {
 }
 
 /** The license that it came by, and how many of its seats are taken, for those who may see that. */
-function License({ id }: { id: string }) {
-  const license = useQuery({ queryKey: ["license", id], queryFn: () => getLicense(id), retry: false }).data;
+function License({ id, owner }: { id: string; owner: string }) {
+  const session = useSession();
+  const own = session?.user.id === owner && session.roles.includes("user");
+  const license = useQuery({ queryKey: ["license", id], queryFn: () => getLicense(id), enabled: isSuperadmin(session) || own }).data;
   return (
     <>
       <code title={id}>{shortId(id)}</code>
@@ -329,7 +331,7 @@ function Identity({ node }: { node: Row }) {
   const record = useQuery({ queryKey: ["node", node.id, node.version], queryFn: () => getNode(node.id), placeholderData: (old) => old }).data;
   const rows: [string, React.ReactNode][] = [
     ["Owner", node.owner ? `user ${node.owner}` : "none"],
-    ...(record?.license ? ([["License", <License key="l" id={record.license} />]] as [string, React.ReactNode][]) : []),
+    ...(record?.license ? ([["License", <License key="l" id={record.license} owner={node.owner} />]] as [string, React.ReactNode][]) : []),
     [
       "Machine",
       node.machine_id ? (
