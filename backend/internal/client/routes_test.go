@@ -48,6 +48,8 @@ func everyCall(ctx context.Context, c *Client) {
 	_, _ = c.UncordonNode(ctx, "x", "why", 1)
 	_ = c.SetPassword(ctx, "x", rest.PasswordRequest{})
 	_, _ = c.LiftHold(ctx, "x", "auto", "why", 1)
+	_, _ = c.RotateNode(ctx, "x", "why", 1)
+	_, _ = c.RepairNode(ctx, "x", rest.RepairRequest{}, 1)
 	_, _ = c.LeaveNode(ctx, "x", "why")
 	_, _ = c.Alarms(ctx, AlarmFilter{State: "lasting", Kind: "k", Pool: "p"}, page)
 	_, _ = c.Alarm(ctx, "x")
@@ -61,6 +63,7 @@ func everyCall(ctx context.Context, c *Client) {
 	_, _ = c.CreatePool(ctx, rest.PoolRequest{})
 	_, _ = c.ChangePool(ctx, "x", rest.PoolChange{}, 1, true)
 	_ = c.DeletePool(ctx, "x", "", 1)
+	_, _ = c.ReleasePool(ctx, "x", "why")
 	_, _ = c.Promote(ctx, "x", rest.PromoteRequest{}, true)
 	_, _ = c.Usage(ctx, UsageFilter{Since: "30d", Until: "1d", App: "a", Pool: "p"})
 	_, _ = c.Isolation(ctx, "30d")
@@ -97,10 +100,10 @@ func everyCall(ctx context.Context, c *Client) {
 }
 
 // unasked are the routes that a client of the API has no use for: consoles of
-// people have cookies, programs have tokens.
+// people have cookies, programs have tokens, nodes a secret of their own.
 var unasked = []string{
 	"POST /v1/session", "GET /v1/session", "DELETE /v1/session", "PUT /v1/session/password",
-	"POST /v1/artifacts", "GET /v1/channel", "GET /v1/openapi.json", "GET /livez",
+	"POST /v1/artifacts", "GET /v1/channel", "PUT /v1/node/secret", "GET /v1/openapi.json", "GET /livez",
 }
 
 func TestEveryCallHasItsRoute(t *testing.T) {
