@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -51,7 +50,7 @@ func (d *Dispatch) alarmLost(now fleet.Time, n *node, out *Effects) {
 	if n.alarm(fleet.AlarmNodeLost) != nil {
 		return
 	}
-	detail := "nothing was heard of it for " + spanWords(now-n.lease.Seen)
+	detail := "nothing was heard of it for " + fleet.Span(now-n.lease.Seen)
 	switch held := len(n.jobs); {
 	case held == 1:
 		detail += "; 1 attempt was taken from it"
@@ -83,17 +82,4 @@ func (d *Dispatch) reviewNode(now fleet.Time, c *alarm.Case, out *Effects) {
 	if over || n.lease.State == fleet.LeaseLeft {
 		d.nodeAlarmOver(now, c.Kind, n, out)
 	}
-}
-
-// seconds reads a span in words.
-// spanWords is a span in whole seconds as people read it: 44s, 4m 12s, 2h 05m.
-func spanWords(span fleet.Time) string {
-	s := int64(span) / 1000
-	switch {
-	case s < 60:
-		return strconv.FormatInt(s, 10) + "s"
-	case s < 3600:
-		return fmt.Sprintf("%dm %02ds", s/60, s%60)
-	}
-	return fmt.Sprintf("%dh %02dm", s/3600, s%3600/60)
 }

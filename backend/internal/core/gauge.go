@@ -194,16 +194,16 @@ func (g *gauge) describe(d *Dispatch, now fleet.Time, a *fleet.Alarm) {
 	switch a.Kind {
 	case fleet.AlarmQueueWait:
 		a.WaitingNow, a.Waiting = g.late, d.longest(g)
-		a.Detail = fleet.Count(g.late, "job") + " past the threshold of " + spanWords(fleet.Time(g.limits.QueueWaitMs))
+		a.Detail = fleet.Count(g.late, "job") + " past the threshold of " + fleet.Span(fleet.Time(g.limits.QueueWaitMs))
 		if len(a.Waiting) > 0 {
-			a.Detail += ", the oldest waits " + spanWords(now-d.jobs[a.Waiting[0]].waits.Since)
+			a.Detail += ", the oldest waits " + fleet.Span(now-d.jobs[a.Waiting[0]].waits.Since)
 		}
 	case fleet.AlarmFreeSlots:
 		a.WaitingNow = g.waiting
 		a.Detail = fleet.Count(d.index.Pool(g.pool).FreeSlots(), "slot") + " free, " + fleet.Count(g.waiting, "job") + " waiting"
 	case fleet.AlarmMassLoss:
 		a.Detail = strconv.Itoa(int(g.notReady)) + " of " + fleet.Count(int64(g.nodes), "node") + " fell silent at once; their work is kept for them for " +
-			spanWords(massSpan) + " at most"
+			fleet.Span(massSpan) + " at most"
 	case fleet.AlarmNodesNotReady:
 		a.Detail = strconv.Itoa(int(g.notReady)) + " of " + fleet.Count(int64(g.nodes), "node") + " not ready"
 	}

@@ -230,7 +230,7 @@ func TestPromotion_AsksTheFleet(t *testing.T) {
 	w.join(w.agents[0])
 	w.move("c2", func(r *fleet.NodeRecord) { r.Holds = nil })
 	got := pool.Promotable(checks, w.d.Fleet(w.now).PromotionFacts("other", w.now+1000, 1))
-	if !slices.Equal(got, []string{"c1's agent began anew 1s ago", "c1 has been ready for 1s, not for 1m"}) {
+	if !slices.Equal(got, []string{"c1's agent began anew 1s ago", "c1 has been ready for 1s, not for 1m 00s"}) {
 		t.Fatalf("after a restart: %q", got)
 	}
 }

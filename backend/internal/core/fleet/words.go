@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -100,6 +101,21 @@ func (d *Decision) Refusal() string {
 		}
 	}
 	return b.String()
+}
+
+// Span reads a span in whole seconds, as its two largest units: 44s, 4m 12s, 2h 05m,
+// 3d 1h.
+func Span(t Time) string {
+	s := int64(t) / 1000
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%ds", s)
+	case s < 3600:
+		return fmt.Sprintf("%dm %02ds", s/60, s%60)
+	case s < 86_400:
+		return fmt.Sprintf("%dh %02dm", s/3600, s%3600/60)
+	}
+	return fmt.Sprintf("%dd %dh", s/86_400, s%86_400/3600)
 }
 
 // Count reads a number of things: "1 node", "3 nodes".

@@ -48,7 +48,7 @@ func Promotable(c Checks, f Facts) []string {
 // unfit lists what the node lacks of the checks.
 func (n *NodeFacts) unfit(c *Checks, now fleet.Time) (why []string) {
 	if c.NoRestart && n.BootSince > 0 && (c.ReadyFor == 0 || now-n.BootSince < c.ReadyFor) {
-		why = append(why, n.ID+"'s agent began anew "+span(now-n.BootSince)+" ago")
+		why = append(why, n.ID+"'s agent began anew "+fleet.Span(now-n.BootSince)+" ago")
 	}
 	if c.ReadyFor == 0 {
 		return why
@@ -57,28 +57,9 @@ func (n *NodeFacts) unfit(c *Checks, now fleet.Time) (why []string) {
 		why = append(why, n.ID+" is "+reason.Words())
 	}
 	if len(n.Blocks) == 0 && now-n.Since < c.ReadyFor {
-		why = append(why, n.ID+" has been ready for "+span(now-n.Since)+", not for "+span(c.ReadyFor))
+		why = append(why, n.ID+" has been ready for "+fleet.Span(now-n.Since)+", not for "+fleet.Span(c.ReadyFor))
 	}
 	return why
 }
 
 func count(n int64) string { return strconv.FormatInt(n, 10) }
-
-// span writes milliseconds as people do: its two largest units.
-func span(t fleet.Time) string {
-	units := []struct {
-		name string
-		of   fleet.Time
-	}{{"d", 86_400_000}, {"h", 3_600_000}, {"m", 60_000}, {"s", 1000}, {"ms", 1}}
-	for i, u := range units {
-		if t < u.of && u.of > 1 {
-			continue
-		}
-		text := count(int64(t/u.of)) + u.name
-		if rest := t % u.of; i+1 < len(units)-1 && rest >= units[i+1].of {
-			text += count(int64(rest/units[i+1].of)) + units[i+1].name
-		}
-		return text
-	}
-	return ""
-}
