@@ -2,7 +2,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Impact, PoolImpact } from "../api/documents";
-import { count, moment, plural } from "../format";
+import { count, moment, plural, shortId } from "../format";
 import { CapacityBar } from "../ui/bars";
 import { Button } from "../ui/controls";
 import { Check } from "../ui/fields";
@@ -138,7 +138,18 @@ function Work({ impact, work }: { impact: Impact; work: WouldDoProps["work"] }) 
         <li>
           <span />
           <b>{n === 0 ? "Nothing runs" : plural(n, "job")}</b>
-          <span>{n === 0 ? "there now" : work(n)}</span>
+          <span>
+            {n === 0 ? "there now" : work(n)}
+            {n > 0 && n <= 5 && (
+              <span className={styles.ids}>
+                {impact.running.map((b) => (
+                  <Link key={`${b.job} ${b.attempt}`} to="/jobs/$id" params={{ id: b.job }} className="mono" title={b.job}>
+                    {shortId(b.job)}
+                  </Link>
+                ))}
+              </span>
+            )}
+          </span>
         </li>
         {impact.placements > 0 && (
           <li>
@@ -155,15 +166,6 @@ function Work({ impact, work }: { impact: Impact; work: WouldDoProps["work"] }) 
           </li>
         )}
       </ul>
-      {n > 0 && n <= 5 && (
-        <p className={styles.ids}>
-          {impact.running.map((b) => (
-            <Link key={`${b.job} ${b.attempt}`} to="/jobs/$id" params={{ id: b.job }} className="mono">
-              {b.job.slice(0, 13)}
-            </Link>
-          ))}
-        </p>
-      )}
     </div>
   );
 }
