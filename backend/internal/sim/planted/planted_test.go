@@ -90,7 +90,7 @@ var bugs = []bug{
 	},
 	{
 		"an epoch is used twice", "session.go",
-		"n.epoch = max(n.epoch, n.rec.Epoch) + 1", "n.epoch = max(n.epoch, n.rec.Epoch, 1)", []string{"W10"},
+		"n.epoch = max(n.epoch, n.rec.Epoch, last) + 1", "n.epoch = max(n.epoch, n.rec.Epoch, last, 1)", []string{"W10"},
 	},
 	{
 		"a read has an effect", "align.go",
