@@ -58,17 +58,17 @@ func (l *Limiter) WaitOf(account string, from netip.Addr) time.Duration {
 	return time.Duration(short * float64(l.every))
 }
 
-// Take counts one attempt against the address.
-func (l *Limiter) Take(from netip.Addr) { l.TakeOf("", from) }
+// Take counts one attempt against the address, and reports whether it was let through.
+func (l *Limiter) Take(from netip.Addr) bool { return l.TakeOf("", from) }
 
 // TakeOf is Take of one account from that address.
-func (l *Limiter) TakeOf(account string, from netip.Addr) {
+func (l *Limiter) TakeOf(account string, from netip.Addr) bool {
 	fresh := rate.NewLimiter(rate.Every(l.every), l.burst)
 	bucket, known, _ := l.buckets.PeekOrAdd(limited{account, PrefixOf(from)}, fresh)
 	if !known {
 		bucket = fresh
 	}
-	bucket.AllowN(l.now(), 1)
+	return bucket.AllowN(l.now(), 1)
 }
 
 // PrefixOf is what one customer of a provider is given: an IPv4 address or a /64.

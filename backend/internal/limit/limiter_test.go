@@ -35,11 +35,12 @@ func TestAttack_A45_TheLimiterForgetsTheOldestAndNeverAll(t *testing.T) {
 func TestLimiter_Refills(t *testing.T) {
 	now := clockNow
 	l := New(2, time.Minute, 10, func() time.Time { return now })
-	l.Take(here)
-	if l.Wait(here) != 0 {
+	if !l.Take(here) || l.Wait(here) != 0 {
 		t.Error("one of two is gone, and it waits")
 	}
-	l.Take(here)
+	if !l.Take(here) || l.Take(here) {
+		t.Error("not two are let through")
+	}
 	if wait := l.Wait(here); wait != time.Minute {
 		t.Errorf("waits %s", wait)
 	}

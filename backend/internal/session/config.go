@@ -86,6 +86,8 @@ type Counts struct {
 	ClaimedKeys   uint64 // keys and labels that claimed a pool or an owner
 	SlowConsumers uint64 // connections closed because they did not read
 	RateLimited   uint64 // connections closed because they said more than they may
+	StrayRotated  uint64 // words of a new secret that nobody waited for
+	Unwritten     uint64 // lines of the log that were too many of one peer
 }
 
 // counters are Counts while they are counted.
@@ -93,7 +95,7 @@ type counters struct {
 	open                                                 atomic.Int64
 	sessions, refused, overBudget, badMessages           atomic.Uint64
 	unknownTypes, unknownKeys, claimedKeys, slowConsumer atomic.Uint64
-	rateLimited                                          atomic.Uint64
+	rateLimited, strayRotated, unwritten                 atomic.Uint64
 }
 
 func (c *counters) read() Counts {
@@ -101,6 +103,6 @@ func (c *counters) read() Counts {
 		Open: c.open.Load(), Sessions: c.sessions.Load(), Refused: c.refused.Load(), OverBudget: c.overBudget.Load(),
 		BadMessages: c.badMessages.Load(), UnknownTypes: c.unknownTypes.Load(), UnknownKeys: c.unknownKeys.Load(),
 		ClaimedKeys: c.claimedKeys.Load(), SlowConsumers: c.slowConsumer.Load(),
-		RateLimited: c.rateLimited.Load(),
+		RateLimited: c.rateLimited.Load(), StrayRotated: c.strayRotated.Load(), Unwritten: c.unwritten.Load(),
 	}
 }

@@ -2,11 +2,13 @@ package session
 
 import (
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/limit"
 	"rockpool/shared/wire"
 	"rockpool/shared/wsconn"
 )
@@ -17,6 +19,7 @@ type Hub struct {
 	cfg    Config
 	began  time.Time
 	counts counters
+	lines  *limit.Limiter
 
 	mu      sync.RWMutex
 	current map[string]*session // by node
@@ -25,7 +28,10 @@ type Hub struct {
 // NewHub makes the hub that Gateway fills and the dispatch loop sends through.
 func NewHub(cfg Config) *Hub {
 	cfg = cfg.withDefaults()
-	return &Hub{cfg: cfg, began: cfg.Now(), current: map[string]*session{}}
+	return &Hub{
+		cfg: cfg, began: cfg.Now(), current: map[string]*session{},
+		lines: limit.New(linesAtOnce, lineEvery, maxPeers, cfg.Now),
+	}
 }
 
 // Counts gives what the channel has seen.
@@ -46,6 +52,7 @@ func (h *Hub) Deliver(sends []core.Send) {
 			s.end(closeCodeOf(send.Code), send.Detail)
 		default:
 			s.pace.pay(send)
+			s.expect(send)
 			if h.queue(s, wire.Msg(h.bodyOf(s, send))) {
 				waiting = append(waiting, s)
 			}
@@ -85,7 +92,7 @@ func (h *Hub) queue(s *session, m wire.Outgoing) (first bool) {
 		h.counts.slowConsumer.Add(1)
 		s.end(wire.CloseSlowConsumer, "the outbox is full")
 	default:
-		h.cfg.Logger.Error("message not sent", "node", s.node, "epoch", s.epoch, "type", m.Body.Type(), "error", err)
+		s.log(slog.LevelError, "message not sent", "type", m.Body.Type(), "error", err)
 	}
 	return first
 }

@@ -1,6 +1,9 @@
 package session
 
 import (
+	"log/slog"
+
+	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/shared/wire"
 )
@@ -73,7 +76,7 @@ func (s *session) event(m wire.Message) (tell func(), err error) {
 	case wire.TypeGoodbye:
 		return told(m, s.goodbye)
 	case wire.TypeLog:
-		return nil, s.log(m)
+		return nil, s.logPiece(m)
 	case wire.TypeRotated:
 		return nil, s.rotated(m)
 	case wire.TypeError:
@@ -112,8 +115,8 @@ func (s *session) goodbye(b *wire.Goodbye) {
 	s.end(wire.CloseNormal, "goodbye")
 }
 
-// log is a piece of a log for who follows it; the loop hears nothing of it.
-func (s *session) log(m wire.Message) error {
+// logPiece is for who follows the log; the loop hears nothing of it.
+func (s *session) logPiece(m wire.Message) error {
 	b, err := wire.Decode[wire.Log](m)
 	if err != nil {
 		return err
@@ -122,20 +125,35 @@ func (s *session) log(m wire.Message) error {
 }
 
 // rotated says that the next session comes with the new secret: that one ends the
-// rotation, and this word of it is for the log.
+// rotation, and this word of it is for the log. It is believed once, of the change
+// that this session was told of; another is counted only, for it may be of one that
+// the session before was told of.
 func (s *session) rotated(m wire.Message) error {
-	_, err := wire.Decode[wire.Rotated](m)
-	if err == nil {
-		s.hub.cfg.Logger.Info("node has a new secret", "node", s.node, "epoch", s.epoch)
+	b, err := wire.Decode[wire.Rotated](m)
+	if err != nil {
+		return err
 	}
-	return err
+	if told := s.rotation.Load(); told == nil || *told != b.ID || !s.rotation.CompareAndSwap(told, nil) {
+		s.hub.counts.strayRotated.Add(1)
+		return nil
+	}
+	s.log(slog.LevelInfo, "node has a new secret")
+	return nil
+}
+
+// expect remembers what the node may answer once.
+func (s *session) expect(send *core.Send) {
+	if send.Kind == core.SendRotate {
+		id := send.Rotate
+		s.rotation.Store(&id)
+	}
 }
 
 // peerError is what the agent says of a message of ours.
 func (s *session) peerError(m wire.Message) error {
 	b, err := wire.Decode[wire.Error](m)
 	if err == nil {
-		s.hub.cfg.Logger.Warn("node reports an error", "node", s.node, "epoch", s.epoch, "code", b.Code, "detail", b.Detail)
+		s.log(slog.LevelWarn, "node reports an error", "code", b.Code, "detail", b.Detail)
 	}
 	return err
 }

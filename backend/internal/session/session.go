@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rockpool/backend/internal/core"
@@ -30,6 +32,8 @@ type session struct {
 	claimed bool   // a claim of authority was audited
 	chain   string // what its welcome brings
 	proto   int64  // that both sides speak
+
+	rotation atomic.Pointer[string] // the change of its secret that it was told of
 
 	pace  pace
 	tails tails
@@ -189,7 +193,7 @@ func (s *session) refuse(err error) {
 	if errors.As(err, &known) {
 		code, detail, wait = known.Code, known.Detail, time.Duration(known.RetryAfter)*time.Millisecond
 	}
-	s.hub.cfg.Logger.Info("hello refused", "node", s.node, "address", s.from, "code", code, "error", err)
+	s.log(slog.LevelInfo, "hello refused", "code", code, "error", err)
 	closing := closeCodeOf(code)
 	s.hub.send(s, wire.Msg(wire.Refused{
 		Code: string(code), Detail: detail, RetryAfterMs: max(wait, closing.RetryAfter()).Milliseconds(), Fatal: hopeless[code],
@@ -205,7 +209,7 @@ var hopeless = map[fleet.Code]bool{
 // bad says what was wrong with a message, and ends the connection.
 func (s *session) bad(code fleet.Code, detail string) {
 	s.hub.counts.badMessages.Add(1)
-	s.hub.cfg.Logger.Warn("bad message", "node", s.node, "address", s.from, "code", code, "detail", detail)
+	s.log(slog.LevelWarn, "bad message", "code", code, "detail", detail)
 	s.hub.send(s, wire.Msg(wire.Error{Code: string(code), Detail: detail, Fatal: true}))
 	s.end(wire.CloseBadMessage, detail)
 }
