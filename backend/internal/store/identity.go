@@ -110,17 +110,17 @@ func (db *DB) SetNextSecret(ctx context.Context, node, rotation string, sum [32]
 		if _, err := lockNode(ctx, tx, node, nil); err != nil {
 			return err
 		}
+		res, err := tx.NewRaw("UPDATE node_identities SET secret_next = ? WHERE node_id = ? AND rotation = ? AND rotation <> ''",
+			sum[:], node, rotation).Exec(ctx)
+		if err := oneRow(res, err, fleet.Errorf(fleet.CodeConflict, "no such rotation of node "+node+" is under way")); err != nil {
+			return err
+		}
 		var used bool
 		if err := tx.NewRaw("SELECT EXISTS (SELECT FROM nodes WHERE secret_sum = ?)", sum[:]).Scan(ctx, &used); err != nil {
 			return err
 		}
 		if used {
 			return fleet.Errorf(fleet.CodeUnprocessable, "make a new secret: this one is in use")
-		}
-		res, err := tx.NewRaw("UPDATE node_identities SET secret_next = ? WHERE node_id = ? AND rotation = ? AND rotation <> ''",
-			sum[:], node, rotation).Exec(ctx)
-		if err := oneRow(res, err, fleet.Errorf(fleet.CodeConflict, "no such rotation of node "+node+" is under way")); err != nil {
-			return err
 		}
 		_, err = tx.NewRaw("UPDATE nodes SET version = version + 1 WHERE id = ?", node).Exec(ctx)
 		return err

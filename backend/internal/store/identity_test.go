@@ -62,6 +62,8 @@ func TestAttack_A43_BothSecretsUntilTheNewOneCounts(t *testing.T) {
 	h.must(err)
 	_, err = h.db.SetNextSecret(ctx, node.ID, "", next)
 	wantCode(t, err, fleet.CodeConflict)
+	_, err = h.db.SetNextSecret(ctx, node.ID, "none", old) // no rotation is under way: that comes first
+	wantCode(t, err, fleet.CodeConflict)
 	stale := int64(1000)
 	_, err = h.db.RotateNode(ctx, storetest.Actor, node.ID, "yearly", &stale)
 	wantCode(t, err, fleet.CodePreconditionFail)
