@@ -243,6 +243,9 @@ func (a *API) jobAttempts(c *call) error {
 		list.Items = append(list.Items, doc)
 	}
 	if job.Attempt > 0 {
+		if err := a.start(c, &job); err != nil {
+			return err
+		}
 		doc, err := attemptDoc(newestAttempt(&job))
 		if err != nil {
 			return err
@@ -250,6 +253,21 @@ func (a *API) jobAttempts(c *call) error {
 		list.Items = append(list.Items, doc)
 	}
 	return c.JSON(http.StatusOK, list)
+}
+
+// start puts in when the row's attempt began: until its end only memory knows.
+func (a *API) start(c *call, row *record.Job) error {
+	if row.State.Terminal() {
+		return nil
+	}
+	live, err := a.dispatch.LiveJobs(c.ctx(), []ids.JobID{row.Spec.ID})
+	if err != nil {
+		return err
+	}
+	if view := live[row.Spec.ID]; view.Attempt == row.Attempt && view.StartedAt != 0 {
+		row.StartedAt = a.wall(view.StartedAt)
+	}
+	return nil
 }
 
 // newestAttempt is the attempt that stands on the job's own row.

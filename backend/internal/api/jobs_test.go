@@ -245,6 +245,23 @@ func TestGetJob_IsAsItIsNow(t *testing.T) {
 	}
 }
 
+// The start of an attempt that runs is known to memory only; one that memory is
+// ahead with is not the row's.
+func TestJobAttempts_OneThatRunsHasItsStart(t *testing.T) {
+	w := newWorld(t)
+	row := w.jobs[jobIDOf(ann)]
+	row.State, row.Attempt, row.Outcome, row.StartedAt = fleet.JobOffered, 2, fleet.AttemptOpen, nil
+	for ahead, want := range []*rest.Time{rest.AtPtr(new(w.WallAt(5))), nil} {
+		w.live[jobIDOf(ann)] = core.JobView{ID: jobIDOf(ann), State: fleet.JobRunning, Attempt: 2 + int32(ahead), StartedAt: 5}
+		rec := w.asUser(ann, http.MethodGet, jobPath(jobIDOf(ann).String())+"/attempts", "")
+		list := read[rest.List[rest.Attempt]](t, rec).Items
+		last := list[len(list)-1]
+		if (last.StartedAt == nil) != (want == nil) || want != nil && !last.StartedAt.Equal(want.Time) {
+			t.Errorf("memory is %d ahead: %s", ahead, rec.Body)
+		}
+	}
+}
+
 func TestListJobs_SiftsByTheLiveState(t *testing.T) {
 	w := newWorld(t)
 	for id := range w.jobs {
