@@ -30,7 +30,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer listener.Close()
 	front := newGate()
-	server := newHTTPServer(front, log)
+	server := newHTTPServer(front, bodyTimeout, log)
 	group, groupCtx := errgroup.WithContext(ctx)
 	// The listener outlives the work behind it: it says that the server stops.
 	frontCtx, stopFront := context.WithCancel(context.WithoutCancel(ctx))

@@ -87,14 +87,30 @@ func listen(setting, address string) (net.Listener, error) {
 	return l, nil
 }
 
+// bodyTimeout bounds the reading of a request's body, from its head on.
+const bodyTimeout = 30 * time.Second
+
+// within bounds the reading of every request's body, whoever answers it. What stays
+// unread is read by net/http before the answer goes out: without a bound, somebody
+// who sends half a body keeps the connection for ever, signed in or not. A handler
+// that has read all lifts the bound; a connection that is taken over has none.
+func within(limit time.Duration, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(limit)) // a real connection has one
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // newHTTPServer bounds what a slow or hostile client can hold. There is no write
 // timeout: long polls and downloads have limits of their own. HTTP/1.1 only: a
 // WebSocket needs it.
-func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
+func newHTTPServer(handler http.Handler, body time.Duration, log *slog.Logger) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	return &http.Server{
-		Handler:           handler,
+		Handler:           within(body, handler),
 		Protocols:         protocols,
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       2 * time.Minute,

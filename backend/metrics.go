@@ -21,7 +21,7 @@ func (o *owner) serveMetrics(ctx context.Context) error {
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return serveHTTP(ctx, newHTTPServer(mux, o.log), listener, "", "")
+	return serveHTTP(ctx, newHTTPServer(mux, bodyTimeout, o.log), listener, "", "")
 }
 
 func (o *owner) metrics() *prometheus.Registry {

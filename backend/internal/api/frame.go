@@ -41,9 +41,6 @@ func (a *API) frame(next echo.HandlerFunc) echo.HandlerFunc {
 				err = errors.New("panic in a handler")
 			}
 		}()
-		if c.Request().ContentLength != 0 {
-			readWithin(http.NewResponseController(c.Response()), bodyTimeout)
-		}
 		if !plainText(c.Request().URL.Path) {
 			return badRequest("the path is not plain text")
 		}
@@ -51,9 +48,8 @@ func (a *API) frame(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// readWithin bounds the reading of a body; zero: no more, it was read. What stays
-// unread is read by net/http before the answer goes out: without a bound, somebody
-// who sends half a body keeps the connection for ever, signed in or not.
+// readWithin changes the bound that the server sets for the reading of every body;
+// zero: none any more, it was read.
 func readWithin(conn *http.ResponseController, limit time.Duration) {
 	var deadline time.Time
 	if limit > 0 {

@@ -79,11 +79,10 @@ func taking[T any](do func(*API, *call, *T) error, optional bool) handling {
 	}}
 }
 
-// Bounds of one request.
+// Bounds of one request; the server itself bounds how long its body may take.
 const (
-	maxBody     = 1 << 20          // bytes of a document
-	bodyTimeout = 30 * time.Second // to read it
-	maxWork     = 90 * time.Second // for all of it, a wait for a job's end included
+	maxBody = 1 << 20          // bytes of a document
+	maxWork = 90 * time.Second // for all of it, a wait for a job's end included
 )
 
 // call is one request on its way through a handler.
@@ -101,7 +100,6 @@ func (c *call) ctx() context.Context { return c.Request().Context() }
 func (c *call) body() ([]byte, error) {
 	r := c.Request()
 	conn := http.NewResponseController(c.Response())
-	readWithin(conn, bodyTimeout)
 	raw, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
 	if err == nil {
 		readWithin(conn, 0) // else it would end the wait for an answer
