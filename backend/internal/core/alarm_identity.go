@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/core/identity"
 )
 
 // alarmDuplicate tells of two processes with one identity, and where they are.
@@ -13,8 +14,16 @@ func (d *Dispatch) alarmDuplicate(now fleet.Time, n *node, out *Effects) {
 	for _, c := range n.rec.Identity.Claimants {
 		from = append(from, c.ID+" at "+c.Address)
 	}
-	d.alarmNode(now, fleet.AlarmDuplicate, n, quarantineReason+": "+strings.Join(from, ", "), out)
+	detail := quarantineReason + ": " + strings.Join(from, ", ")
+	if identity.Strange(&n.rec.Identity) {
+		detail += strangeDetail
+	}
+	d.alarmNode(now, fleet.AlarmDuplicate, n, detail, out)
 }
+
+// strangeDetail tells what a value may mean that the database never knew.
+const strangeDetail = "; one shows a value that the database does not know of: the database was restored from a backup, or the node's secret was stolen: " +
+	"compare address and machine of each with the node's before you keep one"
 
 // restoredQuiet is how long nothing may be seen of a restored backup for its alarm
 // to end.

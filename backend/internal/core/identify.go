@@ -51,11 +51,11 @@ func (d *Dispatch) identify(now fleet.Time, n *node, ev *HelloEvent, out *Effect
 	}
 	p := presentedOf(ev)
 	seen := identity.Seen{
-		Epoch: max(n.epoch, n.rec.Epoch), Open: n.open, BootID: n.rec.BootID, MachineID: n.known.newest.MachineID,
+		Epoch: max(n.epoch, n.rec.Epoch), Open: n.open, BootID: n.rec.BootID, MachineID: n.rec.MachineID,
 		Earlier: n.known.earlier, Confirmed: n.known.confirmed, Held: n.quarantined(),
 	}
 	if n.known.newest.BootID != "" {
-		seen.BootID = n.known.newest.BootID
+		seen.BootID, seen.MachineID = n.known.newest.BootID, n.known.newest.MachineID
 	}
 	switch identity.Judge(&n.rec.Identity, &p, &seen) {
 	case identity.Duplicate:

@@ -290,7 +290,9 @@ func TestRestoredBackup_IsAcceptedWithOneAlarm(t *testing.T) {
 	nodes := []fleet.NodeRecord{record("n1", "pool-1", 1, 1), record("n2", "pool-1", 1, 1)}
 	w := script(t, nodes...)
 	for _, a := range w.agents {
-		w.heartbeat(a)
+		a.machine = "m-" + a.id
+		w.disconnect(a)
+		w.dial(a)
 		w.commit()
 	}
 	backup := map[string]fleet.NodeRecord{}
@@ -336,6 +338,28 @@ func TestRestoredBackup_IsAcceptedWithOneAlarm(t *testing.T) {
 	w.pass(restoredQuiet + 1000)
 	if w.lasting(fleet.AlarmRestoredBackup).ID != 0 {
 		t.Fatal("the alarm never ends")
+	}
+}
+
+// Who has the secret and no more may say that the database is old: that takes over
+// nothing and moves no epoch, the node itself is taken.
+func TestRestoredBackup_AClaimedEpochIsNoEvidence(t *testing.T) {
+	for _, machine := range []string{"m9", "m1"} {
+		w, a, thief, _ := copied(t, machine)
+		w.restartServer()
+		thief.chain, thief.epoch = fleet.Sum{77}, 2_000_000_000
+		w.dial(thief)
+		w.wantRefused(thief)
+		w.wantHeld("n1", "quarantine/auto")
+		alarm := w.lasting(fleet.AlarmDuplicate)
+		if !strings.Contains(alarm.Detail, "backup") || !strings.Contains(alarm.Detail, "stolen") {
+			t.Fatalf("the alarm reads %q", alarm.Detail)
+		}
+		before := a.epoch
+		w.dial(a)
+		if !a.ready || a.epoch != before+1 {
+			t.Fatalf("the node itself: ready %v, epoch %d after %d", a.ready, a.epoch, before)
+		}
 	}
 }
 

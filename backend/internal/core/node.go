@@ -211,7 +211,7 @@ func (d *Dispatch) putNode(now fleet.Time, rec fleet.NodeRecord, gone string, ou
 		left := rec.Left && !n.rec.Left
 		n.registered(rec)
 		if rec.Epoch < n.rec.Epoch {
-			rec.Epoch, rec.BootID = n.rec.Epoch, n.rec.BootID
+			rec.Epoch, rec.BootID, rec.MachineID = n.rec.Epoch, n.rec.BootID, n.rec.MachineID
 			rec.Capacity, rec.Backend, rec.Runners, rec.Region = n.rec.Capacity, n.rec.Backend, n.rec.Runners, n.rec.Region
 		}
 		n.booted(now, rec.BootID)

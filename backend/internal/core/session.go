@@ -64,7 +64,7 @@ func (n *node) reported(now fleet.Time, epoch int64, r *fleet.NodeReport) {
 	}
 	n.booted(now, r.BootID)
 	n.rec.Epoch, n.rec.Left = epoch, false
-	n.rec.BootID, n.rec.Region, n.rec.Backend = r.BootID, r.Region, r.Backend
+	n.rec.BootID, n.rec.MachineID, n.rec.Region, n.rec.Backend = r.BootID, r.MachineID, r.Region, r.Backend
 	n.rec.Capacity, n.rec.Runners = r.Capacity, r.Runners
 	n.report = r
 }

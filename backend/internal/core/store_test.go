@@ -191,7 +191,7 @@ func (s *modelStore) session(w SessionWrite) bool {
 		return false
 	}
 	n.rec.Epoch, n.rec.BootID, n.rec.Capacity, n.rec.Runners = w.Epoch, w.Report.BootID, w.Report.Capacity, w.Report.Runners
-	n.rec.Backend = w.Report.Backend
+	n.rec.Backend, n.rec.MachineID = w.Report.Backend, w.Report.MachineID
 	return true
 }
 

@@ -120,7 +120,6 @@ type Node struct {
 	AgentVersion string
 	OS           string
 	Arch         string
-	MachineID    string
 	RemoteAddr   string
 	Endpoints    []fleet.Label
 	Labels       []fleet.Label

@@ -156,12 +156,14 @@ type NodeRecord struct {
 	Left     bool
 	Epoch    int64  // of its newest session
 	BootID   string // of the process that had that session
-	Holds    []Hold
-	Capacity Vector // clamped claim of its last hello
-	Backend  string
-	Runners  []string // sorted
-	Version  int64    // of the record, for ETag and If-Match
-	Identity Identity // what tells copies of it apart
+	// MachineID is the one of that session, or of the registration; empty: unknown.
+	MachineID string
+	Holds     []Hold
+	Capacity  Vector // clamped claim of its last hello
+	Backend   string
+	Runners   []string // sorted
+	Version   int64    // of the record, for ETag and If-Match
+	Identity  Identity // what tells copies of it apart
 }
 
 // NodeReport is what a hello claims, after validation and clamping. It never

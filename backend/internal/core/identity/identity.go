@@ -14,10 +14,10 @@ const (
 	MaxPast      = 16 // earlier values
 	MaxPending   = 4  // values that were given and not confirmed
 	MaxClaimants = 4
-	// MaxAhead is how far a node's epoch may be ahead of the database's for that to
-	// be the trace of a restored backup: a node can't claim its way to the end of
-	// all numbers.
-	MaxAhead = 1 << 32
+	// MaxAhead is how many sessions a node may have had beyond those that the
+	// database knows of for that to be the trace of a restored backup. A backup that
+	// is older than that, or somebody who makes a number up, is a person's to judge.
+	MaxAhead = 1000
 )
 
 // Presented is what a hello shows of who says it.
@@ -36,7 +36,7 @@ type Seen struct {
 	Epoch     int64  // of the newest session
 	Open      bool   // that session stands
 	BootID    string // of that session; empty: unknown
-	MachineID string // likewise
+	MachineID string // likewise, or what the node registered with
 	// Earlier are processes that had sessions before that one, since anybody looked.
 	Earlier []string
 	// Confirmed reports that the node has confirmed a value to this process: its
@@ -81,9 +81,12 @@ func Judge(id *fleet.Identity, p *Presented, s *Seen) Verdict {
 }
 
 // ahead reports a node that has had a session which the database does not know of.
+// That is no more than what it says: it counts only on the machine that the database
+// does know, and within what a backup may be old.
 func ahead(p *Presented, s *Seen) bool {
 	by := p.LastEpoch - s.Epoch
-	return by > 0 && by <= MaxAhead && !s.Confirmed && !s.Held
+	same := p.MachineID != "" && p.MachineID == s.MachineID
+	return same && by > 0 && by <= MaxAhead && !s.Confirmed && !s.Held
 }
 
 // right reports a value that the node may show: its newest one, those that may not

@@ -34,6 +34,8 @@ func TestJudge(t *testing.T) {
 	quarantine := Seen{Epoch: 5, BootID: "b1", MachineID: "m1", Held: true}
 	confirmed := live
 	confirmed.Confirmed = true
+	unmarked := live
+	unmarked.MachineID = ""
 	ahead := func(p Presented, epoch int64) Presented { p.LastEpoch = epoch; return p }
 	for _, c := range []struct {
 		name string
@@ -55,6 +57,10 @@ func TestJudge(t *testing.T) {
 		{"unknown", id, shows(sum(77), "m1", "b1"), live, Duplicate},
 		{"unknown, its epoch is ahead", id, ahead(shows(sum(77), "m1", "b1"), 9), fresh, Restored},
 		{"unknown, its epoch is the database's", id, ahead(shows(sum(77), "m1", "b1"), 5), fresh, Duplicate},
+		{"unknown, ahead as far as may be", id, ahead(shows(sum(77), "m1", "b1"), 5+MaxAhead), fresh, Restored},
+		{"unknown, ahead, on another machine", id, ahead(shows(sum(77), "m2", "b2"), 9), away, Duplicate},
+		{"unknown, ahead, on a machine that can't be told", id, ahead(shows(sum(77), "", "b1"), 9), unmarked, Duplicate},
+		{"never showed one, its epoch is absurd", fleet.Identity{}, ahead(shows(sum(3), "m1", "b1"), 2_000_000_000), fresh, Own},
 		{"unknown, its epoch is absurd", id, ahead(shows(sum(77), "m1", "b1"), 5+MaxAhead+1), fresh, Duplicate},
 		{"unknown, ahead, and the database is no backup", id, ahead(shows(sum(77), "m1", "b1"), 9), confirmed, Duplicate},
 		{"past, its epoch is ahead", id, ahead(shows(sum(9), "m1", "b1"), 9), fresh, Duplicate},
@@ -325,6 +331,35 @@ func TestClaimants_TheFirstOnesStay(t *testing.T) {
 	if want := []string{"a0", "t0", "t1", "t49"}; !slices.Equal(ids, want) {
 		t.Fatalf("claimants %v, want %v", ids, want)
 	}
+}
+
+// Whoever shows a value that the node was given, whatever others make up: it stays
+// in the list and shows that value or another of the node's own.
+func TestClaimants_MadeUpValuesPushNobodyOut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, a := &site{next: 100}, &twin{machine: "m1", name: "a"}
+		for range 4 {
+			a.play(s, true, true)
+		}
+		values := append(slices.Clone(s.id.Past), s.id.Current, a.chain)
+		machines, boots := []string{"m1", "m2"}, []string{"a0", "b0", "c0", "d0", "e0", "f0"}
+		hello := func(chain fleet.Sum) {
+			s.hello(shows(chain, rapid.SampledFrom(machines).Draw(t, "machine"), rapid.SampledFrom(boots).Draw(t, "boot")))
+		}
+		for i := range rapid.IntRange(1, 30).Draw(t, "hellos") {
+			known := slices.Clone(s.id.Claimants)
+			if rapid.IntRange(0, 2).Draw(t, "made up") == 0 {
+				hello(rapid.SampledFrom(values).Draw(t, "value"))
+				continue
+			}
+			hello(sum(uint64(9000 + i)))
+			for _, c := range known {
+				if owns(&s.id, c.Chain) && !slices.ContainsFunc(s.id.Claimants, func(is fleet.Claimant) bool { return is.ID == c.ID && is.Chain == c.Chain }) {
+					t.Fatalf("%+v was pushed out of %+v", c, s.id.Claimants)
+				}
+			}
+		}
+	})
 }
 
 func TestChain_ListsAreBounded(t *testing.T) {
