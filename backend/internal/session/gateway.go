@@ -83,8 +83,12 @@ func NewGateway(hub *Hub, loop Dispatcher, desk Enroller, door ConsoleDoor, view
 // of its own, which spares the request's memory. A credential that is missing,
 // malformed or of another kind is refused before anything else is read.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 { // or of unknown length
+		g.refuseBody(w, r)
+		return
+	}
 	if !g.begin() {
-		g.putOff(w, r, "the server stops")
+		g.putOff(w, r, stopping)
 		return
 	}
 	defer g.running.Done()
@@ -115,7 +119,9 @@ func (g *Gateway) serveAgent(w http.ResponseWriter, r *http.Request, from netip.
 		g.putOff(w, r, "too many nodes connect at once")
 		return
 	}
-	credential, err := g.desk.Identify(r.Context(), presented, from)
+	ctx, done := g.within(r)
+	defer done()
+	credential, err := g.desk.Identify(ctx, presented, from)
 	if err != nil {
 		g.refuse(w, r, err)
 		return
@@ -138,6 +144,22 @@ func (g *Gateway) upgrade(w http.ResponseWriter, r *http.Request, credential enr
 		return
 	}
 	go s.begin(&credential)
+}
+
+// refuseBody refuses an upgrade that has a body. The server reads what is left of
+// one before it answers, and again behind the answer: the deadline ends that, for
+// a peer which announces a body and never sends it.
+func (g *Gateway) refuseBody(w http.ResponseWriter, r *http.Request) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // without one it only takes longer
+	w.Header().Set("Connection", "close")
+	g.refuse(w, r, fleet.Errorf(fleet.CodeBadRequest, "an upgrade has no body"))
+}
+
+// within is a request's context, which ends with Close too.
+func (g *Gateway) within(r *http.Request) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancel(r.Context())
+	unhook := context.AfterFunc(g.ctx, cancel)
+	return ctx, func() { unhook(); cancel() }
 }
 
 func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, err error) {

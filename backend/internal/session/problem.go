@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -21,6 +22,9 @@ func refuseUpgrade(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &limited):
 		code, detail = fleet.CodeRateLimited, "too many wrong credentials came from this address"
 		setRetryAfter(w, limited.RetryAfter)
+	case errors.Is(err, context.Canceled): // by Close, or nobody is there to read it
+		code, detail = fleet.CodeUnavailable, stopping
+		setRetryAfter(w, time.Second)
 	case errors.As(err, &known):
 		code, detail = known.Code, known.Detail
 		if code == fleet.CodeUnavailable {

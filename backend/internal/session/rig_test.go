@@ -38,12 +38,18 @@ type ledger struct {
 	license  enroll.Secret
 	nodes    map[enroll.Sum]fleet.NodeRecord
 	lookups  int
-	registry error // what a registration answers, if not nil
+	registry error         // what a registration answers, if not nil
+	stalled  chan struct{} // closed by a look-up that then waits for its context's end, if not nil
 }
 
 var errMissing = fleet.Errorf(fleet.CodeNotFound, "no such row")
 
-func (l *ledger) NodeBySecret(_ context.Context, secret enroll.Sum) (fleet.NodeRecord, error) {
+func (l *ledger) NodeBySecret(ctx context.Context, secret enroll.Sum) (fleet.NodeRecord, error) {
+	if l.stalled != nil {
+		close(l.stalled)
+		<-ctx.Done()
+		return fleet.NodeRecord{}, ctx.Err()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lookups++

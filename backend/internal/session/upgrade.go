@@ -48,7 +48,9 @@ func (g *Gateway) serveConsole(w http.ResponseWriter, r *http.Request, from neti
 		g.putOff(w, r, "too many consoles connect at once")
 		return
 	}
-	who, err := g.door.Admit(r.Context(), r.Header, from)
+	ctx, done := g.within(r)
+	defer done()
+	who, err := g.door.Admit(ctx, r.Header, from)
 	if err != nil {
 		g.refuse(w, r, err)
 		return
