@@ -33,7 +33,10 @@ type attempt struct {
 
 // Folders of an attempt.
 func (a *attempt) inDir() string   { return filepath.Join(a.dir, "in") }
-func (a *attempt) workDir() string { return filepath.Join(a.dir, "work") }
+func (a *attempt) workDir() string { return workDir(a.dir) }
+
+// workDir is where the processes of the attempt with that folder begin.
+func workDir(folder string) string { return filepath.Join(folder, "work") }
 
 func (a *attempt) marker() marker {
 	return marker{job: a.ref.Job.String(), attempt: strconv.Itoa(int(a.ref.Attempt)), dir: a.workDir()}

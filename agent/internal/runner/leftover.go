@@ -18,7 +18,7 @@ type leftover struct {
 	MachineBoot string `json:"machineBoot"` // none of them has survived another one
 	Job         string `json:"job"`
 	Attempt     string `json:"attempt"`
-	Dir         string `json:"dir"` // that its processes began in
+	Dir         string `json:"dir"` // that its processes began in; of another agent where the state was copied
 }
 
 const leftoverFile = "process.json"
@@ -41,13 +41,27 @@ func noteProcess(dir string, m marker, pid int) error {
 // leftoverWait is how long killed leftovers get to be gone.
 const leftoverWait = 5 * time.Second
 
-// ClearLeftovers kills the processes of an earlier life of the agent and removes
-// their folders. It returns how many it killed.
+// makeFolder makes the folder of jobs and returns its real path, which is how the
+// notes tell this agent's processes from those that a copied state speaks of.
+func makeFolder(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the folder of jobs: %w", err)
+	}
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the folder of jobs: %w", err)
+	}
+	return abs, nil
+}
+
+// ClearLeftovers kills the processes that an earlier life of the agent began in a
+// folder of jobs, by its real path, and removes all that lies there. It returns how
+// many it killed.
 func ClearLeftovers(dir string) (killed int, err error) {
 	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
 	if err != nil {
 		return 0, fmt.Errorf("look for leftover jobs: %w", err)
 	}
@@ -55,7 +69,7 @@ func ClearLeftovers(dir string) (killed int, err error) {
 		folder := filepath.Join(dir, e.Name())
 		var l leftover
 		content, readErr := os.ReadFile(filepath.Join(folder, leftoverFile))
-		if readErr == nil && json.Unmarshal(content, &l) == nil && l.Job != "" {
+		if readErr == nil && json.Unmarshal(content, &l) == nil && l.Job != "" && l.Dir == workDir(folder) {
 			killed += killLeftover(l)
 		}
 		err = errors.Join(err, os.RemoveAll(folder))

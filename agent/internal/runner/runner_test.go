@@ -3,10 +3,12 @@ package runner
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -233,8 +235,15 @@ func TestMembers_AreThisAgentsOwn(t *testing.T) {
 	r.wait()
 }
 
-func TestLeftovers_OfAnEarlierLifeAreKilled(t *testing.T) {
-	jobs, pids := t.TempDir(), t.TempDir()
+// earlier is a folder of jobs with what an earlier life of its agent left: the
+// folder of an attempt, its note, and a family of three.
+func earlier(t *testing.T) (jobs string, family []int, wait func()) {
+	t.Helper()
+	jobs, err := makeFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids := t.TempDir()
 	folder := filepath.Join(jobs, "00000000-0000-0000-0000-000000000001-1")
 	m := marker{"00000000-0000-0000-0000-000000000001", "1", filepath.Join(folder, "work")}
 	if err := os.Mkdir(folder, 0o700); err != nil {
@@ -247,12 +256,22 @@ func TestLeftovers_OfAnEarlierLifeAreKilled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	family := running(t, pids, 3)
+	wait = sync.OnceFunc(func() { _ = cmd.Wait() })
+	t.Cleanup(func() {
+		group{pgid: cmd.Process.Pid, marker: m}.signal(kill)
+		wait()
+	})
+	family = running(t, pids, 3)
 	if err := noteProcess(folder, m, cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
+	return jobs, family, wait
+}
+
+func TestLeftovers_OfAnEarlierLifeAreKilled(t *testing.T) {
+	jobs, family, wait := earlier(t)
 	killed, err := ClearLeftovers(jobs)
-	_ = cmd.Wait()
+	wait()
 	if err != nil || killed != 3 {
 		t.Errorf("killed %d, %v, want 3", killed, err)
 	}
@@ -260,6 +279,44 @@ func TestLeftovers_OfAnEarlierLifeAreKilled(t *testing.T) {
 	if entries, _ := os.ReadDir(jobs); len(entries) != 0 {
 		t.Errorf("left %v", entries)
 	}
+}
+
+// The agent that a state directory was copied from still runs.
+func TestLeftovers_OfACopiedStateAreAnotherAgents(t *testing.T) {
+	jobs, family, _ := earlier(t)
+	copied, err := makeFolder(t.TempDir())
+	if err == nil {
+		err = os.CopyFS(copied, os.DirFS(jobs))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if killed, err := ClearLeftovers(copied); err != nil || killed != 0 {
+		t.Errorf("killed %d, %v, want none", killed, err)
+	}
+	if entries, _ := os.ReadDir(copied); len(entries) != 0 {
+		t.Errorf("left %v", entries)
+	}
+	for _, pid := range family {
+		if stat, ok := readStat(pid); !ok || !stat.lives() {
+			t.Errorf("process %d of the first agent was killed", pid)
+		}
+	}
+}
+
+// What is noted is the real path: an agent whose state is named through a link, or
+// not from the root, finds its own again.
+func TestLeftovers_AreFoundByTheRealPath(t *testing.T) {
+	jobs, family, wait := earlier(t)
+	link := filepath.Join(t.TempDir(), "jobs")
+	if err := os.Symlink(jobs, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Config{Dir: link, Log: slog.New(slog.DiscardHandler)}); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	mustBeDead(t, family)
 }
 
 func TestLeftovers_AReusedPidIsLeftAlone(t *testing.T) {
@@ -278,7 +335,7 @@ func TestLeftovers_AReusedPidIsLeftAlone(t *testing.T) {
 	defer func() { _ = stranger.Process.Kill() }()
 	running(t, pids, 1)
 	_, boot := describeProcess(0)
-	content, _ := json.Marshal(leftover{PGID: stranger.Process.Pid, Start: "1", MachineBoot: boot, Job: m.job, Attempt: m.attempt})
+	content, _ := json.Marshal(leftover{PGID: stranger.Process.Pid, Start: "1", MachineBoot: boot, Job: m.job, Attempt: m.attempt, Dir: m.dir})
 	if err := os.WriteFile(filepath.Join(folder, leftoverFile), content, 0o600); err != nil {
 		t.Fatal(err)
 	}

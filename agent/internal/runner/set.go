@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -54,18 +53,19 @@ type Set struct {
 // New makes the folder for attempts, kills what an earlier life of the agent left
 // running, and removes what it left lying.
 func New(cfg Config) (*Set, error) {
-	killed, err := ClearLeftovers(cfg.Dir)
+	dir, err := makeFolder(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	killed, err := ClearLeftovers(dir)
 	if killed > 0 {
 		cfg.Log.Warn("killed processes of an earlier life of this agent", "processes", killed)
 	}
 	if err != nil {
 		cfg.Log.Warn("leftovers of earlier jobs can't be removed", "error", err)
 	}
-	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of jobs: %w", err)
-	}
 	return &Set{
-		book: cfg.Book, dir: cfg.Dir, source: cfg.Source, sink: cfg.Sink, uploadTime: uploadTime, inputLimit: cfg.InputLimit, stopGrace: cfg.StopGrace,
+		book: cfg.Book, dir: dir, source: cfg.Source, sink: cfg.Sink, uploadTime: uploadTime, inputLimit: cfg.InputLimit, stopGrace: cfg.StopGrace,
 		log: cfg.Log, done: cfg.Done, running: map[nodecore.Ref]*attempt{},
 	}, nil
 }
