@@ -17,6 +17,7 @@ import (
 	"rockpool/agent/internal/identity"
 	"rockpool/agent/internal/inventory"
 	"rockpool/agent/internal/link"
+	"rockpool/agent/internal/local"
 	"rockpool/agent/internal/runner"
 	"rockpool/agent/internal/spool"
 	"rockpool/shared/buildinfo"
@@ -239,6 +240,7 @@ func (a *Agent) lookAround(id *identity.Identity, book *runner.Book, to chan<- w
 func (a *Agent) newLoop(id *identity.Identity, book *runner.Book, results *spool.Spool) *loop {
 	machine := identity.ThisMachine(id.Dir())
 	a.log.Info("agent begins", "version", buildinfo.Get().String(), "node", id.Record().NodeID, "server", a.cfg.ServerURL,
+		"process", local.Short(id.BootID()), "machine", local.Short(machine.ID),
 		"runners", strings.Join(book.Names(), ","), "machine_id_from", strings.Join(machine.From, ","),
 		"machine_id_without", strings.Join(machine.Missing, ","), "spooled", len(results.Refs()))
 	return &loop{

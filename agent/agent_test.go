@@ -367,7 +367,10 @@ func TestRefusedCredential_NeverLeadsToAnEnrollment(t *testing.T) {
 	c.refuse = http.StatusUnauthorized
 	c.mu.Unlock()
 	n = begin(t, cfg)
-	await(t, "the refusal", func() bool { return strings.Contains(n.snapshot(), "refuses this node's credential") })
+	await(t, "the refusal", func() bool { return strings.Contains(n.snapshot(), "secret is not accepted any more") })
+	if s, err := AskStatus(t.Context(), cfg); err != nil || s.Refusal == nil || s.Refusal.Code != "401" || !strings.Contains(s.Refusal.Advice, "join anew") {
+		t.Errorf("status %+v, %v", s, err)
+	}
 	n.stop()
 	if dials := c.dials(); len(dials) != 2 || !strings.HasPrefix(dials[1].Get("Authorization"), "Bearer ") {
 		t.Errorf("%d dials; the last showed %q", len(dials), strings.Fields(dials[len(dials)-1].Get("Authorization"))[0])
@@ -382,12 +385,18 @@ func TestDuplicateIdentity_IsRetriedSlowlyAndNeverEnrolledAnew(t *testing.T) {
 	for name, end := range map[string]func(*session){"refused": refused, "closed": closed} {
 		t.Run(name, func(t *testing.T) {
 			c := newControl(t, nil)
-			n := begin(t, testConfig(t, c.server.URL))
+			cfg := testConfig(t, c.server.URL)
+			n := begin(t, cfg)
 			s := c.welcome()
 			s.beat("anything", func(wire.Heartbeat) bool { return true })
 			s.conn.CloseNow()
 			end(c.next())
 			await(t, "the log's line", func() bool { return strings.Contains(n.snapshot(), "used by another machine") })
+			got, err := AskStatus(t.Context(), cfg)
+			if err != nil || got.Session == SessionOpen || got.Refusal == nil || got.Refusal.Code != wire.CodeDuplicate ||
+				got.Refusal.Advice != duplicateAdvice || got.Refusal.Since.IsZero() {
+				t.Errorf("status %+v, %v", got, err)
+			}
 			n.stop() // it would dial again within milliseconds
 			if dials := c.dials(); len(dials) != 2 || !strings.HasPrefix(dials[1].Get("Authorization"), "Bearer ") {
 				t.Errorf("%d dials, the last with %q", len(dials), strings.Fields(dials[len(dials)-1].Get("Authorization"))[0])

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,8 @@ func (c Config) lookAtAgent(ctx context.Context) (running bool, f Finding) {
 		return false, Finding{Check: "agent", Verdict: doctor.Warn, Text: "none runs on " + c.StateDir + ": start it with rockpool-agent run, or as a service"}
 	case err != nil:
 		return false, Finding{Check: "agent", Verdict: doctor.Fail, Text: err.Error()}
+	case status.Session != SessionOpen && status.Refusal != nil:
+		return true, Finding{Check: "agent", Verdict: doctor.Warn, Text: "it runs and is refused: " + status.Refusal.Code + ": " + cmp.Or(status.Refusal.Advice, status.Refusal.Detail)}
 	case status.Session != SessionOpen:
 		return true, Finding{Check: "agent", Verdict: doctor.Warn, Text: "it runs and has no session: its log says why"}
 	}

@@ -14,6 +14,12 @@ import (
 // Status is what a running agent says of itself.
 type Status = local.Status
 
+// Short is enough of a Status's process or machine to tell it from another.
+func Short(id string) string { return local.Short(id) }
+
+// Refusal is what the control plane has against a node.
+type Refusal = local.Refusal
+
 // SessionOpen is the session of a Status that has one.
 const SessionOpen = local.SessionOpen
 
@@ -112,6 +118,7 @@ func (l *loop) status() Status {
 	s := Status{
 		Version: buildinfo.Get().Version, Server: l.server, Session: local.SessionNone, Node: record.NodeID, Pool: l.pool, Epoch: record.Epoch,
 		Accepting: state.Accepting, Reason: state.Reason, Slots: int(l.hello.Capacity.Slots), Used: l.node.Used(), Spooled: state.Spooled,
+		Process: l.hello.BootID, Machine: l.hello.MachineID, Refusal: l.refusal,
 		Backend: l.hello.Backend, Runners: l.hello.Runners, Running: []local.Running{},
 	}
 	if l.node.Live() {

@@ -30,7 +30,7 @@ func TestStatus_SaysWhatTheAgentDoes(t *testing.T) {
 		return err == nil && got.LastAck != nil && len(got.Running) == 1 && got.Running[0].Phase == "running"
 	})
 	if got.Session != SessionOpen || got.Node != "edge-1" || got.Pool != "pool-1" || got.Epoch != 1 || got.Slots != 2 || got.Used != 1 ||
-		!got.Accepting || got.Server != cfg.ServerURL || got.Running[0].Job != jobID(1) || strings.Join(got.Runners, " ") != "checksum tool" {
+		!got.Accepting || got.Server != cfg.ServerURL || got.Process != s.hello.BootID || got.Machine != s.hello.MachineID || got.Refusal != nil || got.Running[0].Job != jobID(1) || strings.Join(got.Runners, " ") != "checksum tool" {
 		t.Errorf("status %+v", got)
 	}
 	release(t, dir)
@@ -47,6 +47,7 @@ func TestLeave_ByTheAgentThatRuns(t *testing.T) {
 	n := begin(t, cfg)
 	s := c.welcome()
 	s.run(offerOf(1, "tool", toolPayload("until", t.TempDir())))
+	await(t, "the job's start", func() bool { return strings.Contains(n.snapshot(), "job started") })
 	left := make(chan error, 1)
 	go func() { left <- Leave(t.Context(), cfg, true) }()
 	r := expect[wire.Result](s)

@@ -8,6 +8,7 @@ import (
 
 	"rockpool/agent/internal/identity"
 	"rockpool/agent/internal/link"
+	"rockpool/agent/internal/local"
 	"rockpool/agent/internal/runner"
 	"rockpool/agent/internal/systemd"
 	"rockpool/shared/nodecore"
@@ -40,6 +41,7 @@ type loop struct {
 	supervisor *systemd.Supervisor // nil: none
 	server     string              // its address
 	pool       string              // as the newest welcome said
+	refusal    *local.Refusal      // since the newest welcome; nil: none
 	acked      time.Time           // newest acknowledged heartbeat; zero: none yet
 	goodbye    wire.GoodbyeKind    // what the end will say
 	left       bool                // it said that the node leaves
@@ -153,26 +155,8 @@ func (l *loop) floorOf(e link.Closed) nodecore.Time {
 		l.log.Info("the new secret is not known yet: the old one is shown again")
 		return 0
 	}
-	l.logClosed(e)
+	l.lost(e)
 	return nodecore.FloorOfStatus(e.Status, milliseconds(e.Floor))
-}
-
-// duplicateAdvice is what to do about a state directory that exists twice.
-const duplicateAdvice = "this node's identity is used by another machine too: an operator chooses which one keeps it (rockpool node repair); " +
-	"remove the state directory of the other one, which registers as a new node then"
-
-// logClosed marks what takes a person to change.
-func (l *loop) logClosed(e link.Closed) {
-	switch {
-	case e.Code == wire.CloseDuplicateNode:
-		l.log.Error(duplicateAdvice, "reason", e.Err)
-	case e.Code == wire.CloseVersion:
-		l.log.Error("this agent and the control plane speak no common protocol: upgrade the older one; it is retried in minutes", "reason", e.Err)
-	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
-		l.log.Error("the control plane refuses this node's credential: it is retried in minutes, and never enrolled anew by itself", "reason", e.Err)
-	default:
-		l.log.Info("no connection", "reason", e.Err)
-	}
 }
 
 func (l *loop) heardMessage(now nodecore.Time, conn int64, body wire.Body) {
@@ -180,12 +164,14 @@ func (l *loop) heardMessage(now nodecore.Time, conn int64, body wire.Body) {
 	case wire.Welcome:
 		l.log.Info("session open", "node", m.NodeID, "epoch", m.Epoch, "pool", m.Pool)
 		l.node.Welcome(now, conn, link.Welcome(m), &l.out)
-		l.pool = m.Pool
+		l.pool, l.refusal = m.Pool, nil
 		l.tellSupervisor(l.supervisor.Text("session open as " + m.NodeID))
 	case wire.Refused:
+		r := local.Refusal{Code: m.Code, Detail: m.Detail}
 		if m.Code == wire.CodeDuplicate {
-			l.log.Error(duplicateAdvice, "reason", m.Detail)
+			r.Advice = duplicateAdvice
 		}
+		l.refuse(r)
 		l.node.Refused(now, conn, nodecore.Refusal{
 			Code: m.Code, Detail: m.Detail, RetryAfter: nodecore.Time(m.RetryAfterMs), Fatal: m.Fatal,
 		}, &l.out)

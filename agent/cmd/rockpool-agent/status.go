@@ -45,6 +45,14 @@ func printStatus(to io.Writer, s agent.Status, now time.Time) error {
 	row("node", orNone(s.Node, "not registered yet"))
 	row("server", s.Server)
 	row("session", s.Session)
+	if r := s.Refusal; r != nil {
+		row("refused", fmt.Sprintf("%s for %s: %s", r.Code, now.Sub(r.Since).Round(time.Second), r.Detail))
+		if r.Advice != "" {
+			row("what to do", r.Advice)
+		}
+	}
+	row("process", agent.Short(s.Process))
+	row("machine", orNone(agent.Short(s.Machine), "nothing names it"))
 	row("pool", orNone(s.Pool, "none yet"))
 	row("epoch", s.Epoch)
 	acked := "none yet"

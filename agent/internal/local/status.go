@@ -15,8 +15,11 @@ type Status struct {
 	Version   string     `json:"version"`
 	Server    string     `json:"server"`
 	Session   string     `json:"session"`
-	Node      string     `json:"node,omitempty"` // empty: not registered yet
-	Pool      string     `json:"pool,omitempty"` // as the newest welcome said
+	Refusal   *Refusal   `json:"refusal,omitempty"` // the last one since the newest welcome
+	Node      string     `json:"node,omitempty"`    // empty: not registered yet
+	Process   string     `json:"process"`           // a new one with each start; a copy of the state directory has its own
+	Machine   string     `json:"machine,omitempty"` // SHA-256 in hex; empty: nothing names this machine
+	Pool      string     `json:"pool,omitempty"`    // as the newest welcome said
 	Epoch     int64      `json:"epoch"`
 	LastAck   *time.Time `json:"lastAck,omitempty"` // newest acknowledged heartbeat
 	Accepting bool       `json:"accepting"`
@@ -28,6 +31,18 @@ type Status struct {
 	Runners   []string   `json:"runners"`
 	Running   []Running  `json:"running"`
 }
+
+// Refusal is what the control plane has against this node.
+type Refusal struct {
+	Code   string    `json:"code"` // of its answer: a word, an HTTP status, or a close code in words
+	Detail string    `json:"detail"`
+	Advice string    `json:"advice,omitempty"` // what a person is to do; empty: it may pass by itself
+	Since  time.Time `json:"since"`            // first of those in a row with this code
+}
+
+// Short is enough of a process or machine to tell it from another, as the control
+// plane's command line shows it.
+func Short(id string) string { return id[:min(len(id), 12)] }
 
 // Running is one attempt that the node holds.
 type Running struct {
