@@ -54,7 +54,8 @@ func (b *belongings) routes() map[string]string {
 		"GET /v1/placements/{id}": placed, "POST /v1/placements/{id}/renew": placed + "/renew", "DELETE /v1/placements/{id}": placed,
 		"GET /v1/jobs/{id}": job, "POST /v1/jobs/{id}/cancel": job + "/cancel", "GET /v1/jobs/{id}/decision": job + "/decision",
 		"GET /v1/jobs/{id}/explain": job + "/explain", "GET /v1/jobs/{id}/attempts": job + "/attempts", "GET /v1/jobs/{id}/log": job + "/log",
-		"GET /v1/nodes/{id}": "/v1/nodes/" + b.node.Name, "GET /v1/pools/{id}": "/v1/pools/" + b.pool(),
+		"GET /v1/nodes/{id}": "/v1/nodes/" + b.node.Name, "GET /v1/nodes/{id}/history": "/v1/nodes/" + b.node.Name + "/history",
+		"GET /v1/pools/{id}":         "/v1/pools/" + b.pool(),
 		"GET /v1/pools/{id}/history": "/v1/pools/" + b.pool() + "/history", "GET /v1/apps/{id}/candidates": "/v1/apps/" + b.app + "/candidates",
 		"GET /v1/apps/{id}": "/v1/apps/" + b.app, "GET /v1/licenses/{id}": "/v1/licenses/" + b.license.ID,
 		"DELETE /v1/tokens/{id}":     "/v1/tokens/" + b.second.ID,
@@ -108,6 +109,9 @@ func TestAttack_A61_AnotherUsersThingsAreNotThere(t *testing.T) {
 	if a := ask(t, bob.s, bob.token, "GET", "/v1/usage", ""); a.Status != 200 || strings.Contains(a.Body, alice.app) {
 		t.Errorf("the usage shows bob %s", a.Body)
 	}
+	for _, pool := range []string{alice.pool(), "pool-nobodys"} { // an operator's: no user learns which pools there are
+		ask(t, bob.s, bob.token, "POST", "/v1/pools/"+pool+"/release", `{"reason": "r"}`).refused(t, "the release of "+pool, 403, "forbidden")
+	}
 	alice.untouched(bob)
 }
 
@@ -158,7 +162,8 @@ func TestAttack_A61_EveryRouteWithAnIDIsTried(t *testing.T) {
 			continue // those below admin are a superadmin's: 403 for everybody else
 		}
 		for method := range item.Operations() {
-			if _, tried := b.routes()[method+" "+path]; !tried && method+" "+path != "PUT /v1/artifacts/{digest}" {
+			elsewhere := []string{"PUT /v1/artifacts/{digest}", "POST /v1/pools/{id}/release"}
+			if _, tried := b.routes()[method+" "+path]; !tried && !slices.Contains(elsewhere, method+" "+path) {
 				t.Errorf("%s %s is not tried on another user's", method, path)
 			}
 		}

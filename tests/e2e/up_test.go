@@ -95,7 +95,7 @@ func TestUp_CtrlCStopsEverythingAndTheNextRunGoesOn(t *testing.T) {
 	}
 
 	u := startUp(t, data)
-	rig.Await(t, 5*time.Minute, func() (bool, string) {
+	rig.Await(t, 10*time.Minute, func() (bool, string) {
 		out := u.output()
 		select {
 		case <-u.ended:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -137,20 +138,34 @@ func (f *fleet) check() {
 	f.checkReservations(ctx, db)
 }
 
-// awaitQuiet waits until no job is open. One look sees all states: between two, a
-// job may go back to the one that was looked at before.
+// awaitQuiet waits until no job is open. How long the work takes is the machine's;
+// two minutes without an end to any of it are the product's.
 func (f *fleet) awaitQuiet() {
+	for open := math.MaxInt; open > 0; {
+		rig.Await(f.t, 2*time.Minute, func() (bool, string) {
+			left, state, err := f.open()
+			if err != nil {
+				return false, err.Error() // the last strike may have been a moment ago
+			}
+			progress := left < open
+			open = min(open, left)
+			return progress, state
+		})
+	}
+}
+
+// open counts the jobs that have not ended and describes some. One look sees all
+// states: between two, a job may go back to the one that was looked at before.
+func (f *fleet) open() (jobs int, some string, err error) {
 	ctx := context.Background()
-	rig.Await(f.t, 2*time.Minute, func() (bool, string) {
-		db, err := pgx.Connect(ctx, f.server.DatabaseURL())
-		if err != nil {
-			return false, err.Error() // the last strike may have been a moment ago
-		}
-		defer db.Close(ctx)
-		var open string
-		err = db.QueryRow(ctx, `SELECT coalesce(string_agg(concat_ws(' ', id, state, cause, node_id), '; '), '') FROM jobs WHERE ended_at IS NULL`).Scan(&open)
-		return err == nil && open == "", fmt.Sprintf("open: %.2000s %v", open, err)
-	})
+	db, err := pgx.Connect(ctx, f.server.DatabaseURL())
+	if err != nil {
+		return 0, "", err
+	}
+	defer db.Close(ctx)
+	err = db.QueryRow(ctx, `SELECT count(*), coalesce(string_agg(concat_ws(' ', id, state, cause, node_id), '; '), '')
+		FROM jobs WHERE ended_at IS NULL`).Scan(&jobs, &some)
+	return jobs, fmt.Sprintf("open: %.2000s", some), err
 }
 
 func (f *fleet) checkJobs(ctx context.Context, db *pgx.Conn) {
