@@ -44,7 +44,7 @@ func (o *owner) metrics() *prometheus.Registry {
 	count("channel_slow_consumers", "Connections closed because they did not read.", func() uint64 { return o.hub.Counts().SlowConsumers })
 	count("channel_rate_limited", "Connections closed because they sent more than they may.", func() uint64 { return o.hub.Counts().RateLimited })
 	count("channel_stray_rotated", "Words of a node's new secret that nobody waited for.", func() uint64 { return o.hub.Counts().StrayRotated })
-	count("channel_unwritten", "Lines of the log that were too many of one peer.", func() uint64 { return o.hub.Counts().Unwritten })
+	count("channel_unwritten", "Lines of the log and audit entries that were too many of one peer.", func() uint64 { return o.hub.Counts().Unwritten })
 	count("credentials_wrong", "Credentials of nodes that were wrong.", func() uint64 { return o.desk.Counts().Wrong })
 	count("credentials_held_back", "Credentials not looked at because their address guesses.", func() uint64 { return o.desk.Counts().Limited })
 	return registry

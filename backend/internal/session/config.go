@@ -87,7 +87,7 @@ type Counts struct {
 	SlowConsumers uint64 // connections closed because they did not read
 	RateLimited   uint64 // connections closed because they said more than they may
 	StrayRotated  uint64 // words of a new secret that nobody waited for
-	Unwritten     uint64 // lines of the log that were too many of one peer
+	Unwritten     uint64 // lines of the log and audit entries that were too many of one peer
 }
 
 // counters are Counts while they are counted.

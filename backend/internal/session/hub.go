@@ -20,6 +20,7 @@ type Hub struct {
 	began  time.Time
 	counts counters
 	lines  *limit.Limiter
+	audits *limit.Limiter
 
 	mu      sync.RWMutex
 	current map[string]*session // by node
@@ -30,7 +31,8 @@ func NewHub(cfg Config) *Hub {
 	cfg = cfg.withDefaults()
 	return &Hub{
 		cfg: cfg, began: cfg.Now(), current: map[string]*session{},
-		lines: limit.New(linesAtOnce, lineEvery, maxPeers, cfg.Now),
+		lines:  limit.New(linesAtOnce, lineEvery, maxPeers, cfg.Now),
+		audits: limit.New(auditsAtOnce, auditEvery, maxPeers, cfg.Now),
 	}
 }
 

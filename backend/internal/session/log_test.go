@@ -65,6 +65,33 @@ func TestRotated_IsBelievedOnceAndOfTheChangeThatWasTold(t *testing.T) {
 	}
 }
 
+// Audit entries stay for ever: a node that returns with its claims leaves a few.
+func TestAudit_HoldsAFewEntriesOfEachNode(t *testing.T) {
+	r, _ := newBookRig(t)
+	for _, id := range []string{"ams-1", "ams-2"} {
+		secret, hello := r.node(id), helloFrom(id)
+		hello.Role, hello.Labels = "origin", []wire.Pair{{Name: "pool", Value: "gold"}}
+		for range 2 * auditsAtOnce {
+			a := r.dial(bearer(secret))
+			a.say(hello)
+			hear[wire.Welcome](a)
+			a.sync()
+		}
+	}
+	entries := map[string]int{}
+	for _, note := range r.loop.notes() {
+		entries[note.Action+" "+note.Node]++
+	}
+	for _, want := range []string{"claimed_pool_ignored ams-1", "claimed_role_ignored ams-1", "claimed_pool_ignored ams-2", "claimed_role_ignored ams-2"} {
+		if entries[want] != auditsAtOnce {
+			t.Errorf("%d entries %s, want %d", entries[want], want, auditsAtOnce)
+		}
+	}
+	if n := r.hub.Counts().Unwritten; n != 4*auditsAtOnce {
+		t.Errorf("%d are counted", n)
+	}
+}
+
 // What a node repeats, within its session and with ever new ones, fills no log.
 func TestLog_HoldsAFewLinesOfEachNode(t *testing.T) {
 	r, log := newBookRig(t)

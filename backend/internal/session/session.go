@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/enroll"
 	"rockpool/shared/wire"
@@ -141,10 +140,7 @@ func (s *session) open(credential *enroll.Credential, hello *wire.Hello, unknown
 	labels, reserved := wire.SplitLabels(hello.Labels)
 	s.unknown(unknown, reserved)
 	if registered.IgnoredRole != "" {
-		s.gateway.loop.Audit(core.AuditNote{
-			Action: "claimed_role_ignored", Node: s.node,
-			Detail: fmt.Sprintf("claimed %s, is %s", registered.IgnoredRole, registered.Node.Role),
-		})
+		s.audit("claimed_role_ignored", fmt.Sprintf("claimed %s, is %s", registered.IgnoredRole, registered.Node.Role))
 	}
 	s.conn.SetReceiveLimits(s.hub.cfg.Limits)
 	// The loop answers or stops: a deadline could leave an epoch that nobody closes.
@@ -162,7 +158,7 @@ func (s *session) open(credential *enroll.Credential, hello *wire.Hello, unknown
 func (s *session) enter(epoch int64) { s.hub.enter(s, epoch) }
 
 // unknown counts keys and labels that no struct has. Those that claim authority
-// change nothing and leave one audit entry a session.
+// change nothing and leave one audit entry a session, and few a node.
 func (s *session) unknown(keys, reserved []string) {
 	s.hub.counts.unknownKeys.Add(uint64(len(keys)))
 	claims := reserved
@@ -179,10 +175,7 @@ func (s *session) unknown(keys, reserved []string) {
 		return
 	}
 	s.claimed = true
-	s.gateway.loop.Audit(core.AuditNote{
-		Action: "claimed_pool_ignored", Node: s.node,
-		Detail: wire.CleanText(strings.Join(claims, ", "), wire.MaxText),
-	})
+	s.audit("claimed_pool_ignored", wire.CleanText(strings.Join(claims, ", "), wire.MaxText))
 }
 
 // refuse answers a hello that can't be taken, and ends the connection.
