@@ -28,7 +28,10 @@ type Config struct {
 	BytesPerSecond int
 	// RecheckEvery is how often an open console's session is looked up again, default 30 s.
 	RecheckEvery time.Duration
-	Version      string // of the server, told to consoles
+	// TailPause is how long a followed log rests when the node had less of it than was
+	// asked for, default 250 ms.
+	TailPause time.Duration
+	Version   string // of the server, told to consoles
 	// Conn bounds each connection: outbox, pings, writes.
 	Conn wsconn.Options
 	// Address is where a request comes from; the default is the peer itself. A
@@ -47,6 +50,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.FramesPerSecond, 50)
 	setDefault(&c.BytesPerSecond, 1<<20)
 	setDefault(&c.RecheckEvery, 30*time.Second)
+	setDefault(&c.TailPause, 250*time.Millisecond)
 	setDefault(&c.Conn.PingEvery, wsconn.PingEvery)
 	c.Conn.SendLimits = c.Limits
 	if c.Address == nil {

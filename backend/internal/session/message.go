@@ -121,7 +121,7 @@ func (s *session) logPiece(m wire.Message) error {
 	if err != nil {
 		return err
 	}
-	return s.tails.take(&b)
+	return s.tails.take(&b, s.hub.cfg.TailPause)
 }
 
 // rotated says that the next session comes with the new secret: that one ends the

@@ -218,7 +218,7 @@ func newBareRig(t *testing.T, change func(*Config)) *rig {
 	t.Helper()
 	cfg := Config{
 		Times:  wire.Times{Heartbeat: 10_000, Suspect: 25_000, Lost: 90_000, RedialWindow: 5_000},
-		Logger: slog.New(slog.DiscardHandler),
+		Logger: slog.New(slog.DiscardHandler), TailPause: time.Millisecond,
 	}
 	if change != nil {
 		change(&cfg)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/shared/ids"
@@ -39,6 +40,7 @@ type tail struct {
 	at        int64 // where kept begins
 	next      int64 // where it ends
 	asked     bool  // a request is open; its answer is waited for whoever is left
+	resting   bool  // the node has no more for now: it is asked again after a pause
 	over      bool
 	followers int
 	change    chan struct{} // closed and replaced when something came
@@ -86,7 +88,7 @@ func (h *Hub) Follow(ctx context.Context, node string, job ids.JobID, attempt in
 func (s *session) readTail(t *tail, from int64) (at int64, part []byte, over bool, change <-chan struct{}) {
 	s.tails.mu.Lock()
 	at, part, over, change = t.read(from)
-	ask := len(part) == 0 && !t.over && !t.asked
+	ask := len(part) == 0 && !t.over && !t.asked && !t.resting
 	if ask {
 		t.asked = true
 	}
@@ -148,8 +150,10 @@ func (ts *tails) tidy(t *tail) {
 
 // take gives a piece to those who follow. One that nobody asked for, or another one
 // than was asked for, is a *wire.BadMessage: no node sends such by chance, because
-// a request stays open until its answer or the session's end.
-func (ts *tails) take(m *wire.Log) error {
+// a request stays open until its answer or the session's end. A piece shorter than
+// was asked for is followed by a pause, or a node that answers at once with little
+// or nothing would be asked without end.
+func (ts *tails) take(m *wire.Log, pause time.Duration) error {
 	attempt := attemptOf(m.Job, m.Attempt)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -163,10 +167,22 @@ func (ts *tails) take(m *wire.Log) error {
 		return &wire.BadMessage{Type: wire.TypeLog, Field: "bytes", Problem: "are more than were asked for"}
 	}
 	t.asked, t.over = false, m.End
+	if len(m.Bytes) < tailAsk && !m.End {
+		t.resting = true
+		time.AfterFunc(pause, func() { ts.rested(t) })
+	}
 	t.add(m.Offset, m.Bytes)
 	t.wake()
 	ts.tidy(t)
 	return nil
+}
+
+// rested lets those who follow ask again.
+func (ts *tails) rested(t *tail) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	t.resting = false
+	t.wake()
 }
 
 // add keeps a piece. What a gap parts from it is dropped.

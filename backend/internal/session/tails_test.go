@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/shared/wire"
+	"rockpool/shared/wsconn/wsconntest"
 )
 
 // reader follows the log of job 1's first attempt on node ams-1.
@@ -284,5 +286,51 @@ func TestFollow_LogsOfOneNodeAreBounded(t *testing.T) {
 	r.loop.await(t, "heartbeat ams-1 1 accepting=false")
 	if full() {
 		t.Error("the answer freed no place")
+	}
+}
+
+// A node that answers at once with little or nothing is asked again after a pause,
+// and one that fills its answers without one.
+func TestFollow_PausesWhereTheNodeHasNoMore(t *testing.T) {
+	for _, size := range []int{0, 1, tailAsk} {
+		bubble(t, func(c *Config) { c.TailPause = 250 * time.Millisecond }, func(t *testing.T, r *rig, p *pipes) {
+			client, server := net.Pipe()
+			p.accepted <- server
+			header := bearer(r.node("ams-1"))
+			header.Set("Sec-WebSocket-Protocol", wire.Subprotocol)
+			raw, _, err := wsconntest.Upgrade(client, header)
+			if err != nil {
+				t.Fatal(err)
+			}
+			say := func(body wire.Body) { _, _ = raw.Write(masked(wsconntest.Binary, frameOf(t, body))) }
+			say(helloFrom("ams-1"))
+			r.loop.await(t, "hello ams-1 1")
+			reader := r.follow(1, 0, nil)
+			began := time.Now()
+			for answered := 0; answered < 20; {
+				_, frame, err := raw.Read()
+				if err != nil {
+					t.Fatal(err)
+				}
+				messages, _ := wire.DecodeFrame(frame, wire.DefaultLimits())
+				for _, m := range messages {
+					if m.Type == wire.TypeLogRequest {
+						request, _ := wire.Decode[wire.LogRequest](m)
+						say(logOf(1, request.Offset, strings.Repeat("x", size)))
+						answered++
+					}
+				}
+			}
+			took, want := time.Since(began), 19*250*time.Millisecond
+			if size == tailAsk {
+				want = 0
+			}
+			if took != want {
+				t.Errorf("20 answers of %d bytes took %v, want %v", size, took, want)
+			}
+			reader.cancel()
+			_ = reader.end()
+			_ = raw.Close()
+		})
 	}
 }
