@@ -104,8 +104,8 @@ func (d *Dispatch) confirm(n *node, out *Effects) {
 }
 
 // duplicate refuses a hello that is not the node's own. With the first one the
-// session that stands ends too, whichever of the two it belongs to, and the node
-// gets no more work.
+// session that stands ends too, whichever of the two it belongs to, the node gets
+// no more work, and neither can deny the other's for as long as it takes to be lost.
 func (d *Dispatch) duplicate(now fleet.Time, n *node, p *identity.Presented, out *Effects) {
 	first := !n.quarantined()
 	var holder *identity.Presented
@@ -116,6 +116,7 @@ func (d *Dispatch) duplicate(now fleet.Time, n *node, p *identity.Presented, out
 	if first {
 		d.endRotation(n, fleet.Sum{}, out)
 		d.cutOff(now, n, out)
+		n.doubt = now + d.cfg.Lost
 		d.putHold(now, n, fleet.Hold{Kind: fleet.HoldQuarantine, Owner: fleet.OwnerAuto, Reason: quarantineReason}, out)
 	}
 	d.writeIdentity(n, out)
@@ -142,10 +143,10 @@ func (n *node) quarantined() bool {
 	return held
 }
 
-// quarantineOver forgets who came, once the hold is lifted.
+// quarantineOver forgets who came, once the hold is lifted: the node's word counts again.
 func (d *Dispatch) quarantineOver(now fleet.Time, n *node, out *Effects) {
 	d.nodeAlarmOver(now, fleet.AlarmDuplicate, n, out)
-	n.known.earlier = nil
+	n.known.earlier, n.doubt = nil, 0
 	d.endRotation(n, fleet.Sum{}, out)
 	n.rec.Identity = identity.Cleared(n.rec.Identity)
 	d.writeIdentity(n, out)

@@ -104,6 +104,56 @@ func TestCase_N35_ACopyOnTheSameMachineSwitchesOnce(t *testing.T) {
 	}
 }
 
+// A copy on the same machine that knows nothing of the work takes the session over,
+// and can't deny what the original runs while that one may still show itself.
+func TestCopy_TheWorkStaysWithTheOriginal(t *testing.T) {
+	for _, returns := range []bool{true, false} {
+		w, a, b, spec := copied(t, "m1")
+		w.dial(b)
+		if !b.ready {
+			t.Fatal("a restart must take over at once")
+		}
+		for range 2 {
+			w.heartbeat(b)
+			w.commit()
+		}
+		w.wantRow(spec.ID, fleet.JobOffered, "", 1, 0, "n1")
+		w.readAll(a)
+		until := testConfig.Suspect
+		if returns {
+			w.dial(a)
+			w.wantRefused(a)
+			w.readAll(b)
+			w.dial(b)
+			until = testConfig.Lost
+		}
+		for left := until - 1; left > 0; left -= min(left, 5_000) {
+			w.pass(min(left, 5_000))
+			w.heartbeat(b)
+			w.commit()
+		}
+		w.wantRow(spec.ID, fleet.JobOffered, "", 1, 0, "n1")
+		w.pass(1)
+		for range 2 {
+			w.heartbeat(b)
+			w.commit()
+		}
+		if row := w.store.jobs[spec.ID].row; row.Outcome != fleet.AttemptOrphaned && row.Attempt == 1 {
+			t.Fatalf("returned %v: nobody has it, and it is not lost: %+v", returns, row)
+		}
+	}
+}
+
+// A process whose connection had ended before the next one came denies its work at once.
+func TestRestart_AfterABrokenConnectionLosesTheWorkAtOnce(t *testing.T) {
+	w, a, b, spec := copied(t, "m1")
+	w.disconnect(a)
+	w.dial(b)
+	if row := w.store.jobs[spec.ID].row; !b.ready || row.Outcome != fleet.AttemptOrphaned && row.Attempt == 1 {
+		t.Fatalf("ready %v, %+v", b.ready, row)
+	}
+}
+
 // repair is what an operator's choice leaves in the record.
 func (w *world) repair(keep, rotation string) {
 	w.move("n1", func(rec *fleet.NodeRecord) {

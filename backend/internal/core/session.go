@@ -21,6 +21,9 @@ func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int
 		d.settle(now, out)
 		return 0, refused
 	}
+	if n.ready() && n.rec.BootID != ev.Report.BootID {
+		n.doubt = now + d.cfg.Suspect // a restart would have broken the connection: the other may be alive, and say so
+	}
 	d.close(n, fleet.CodeConflict, CloseSuperseded, out)
 	n.epoch = max(n.epoch, n.rec.Epoch, last) + 1
 	n.open, n.pending = true, &ev
@@ -167,8 +170,8 @@ func (d *Dispatch) Goodbye(now fleet.Time, id string, epoch int64, kind string, 
 
 // reconcile compares what a node says it runs with what it should run, adds to
 // void what it should not, and ends what it denies. A hello denies at once,
-// heartbeats only twice in a row; while results wait in the node's spool,
-// nothing counts as denied.
+// heartbeats only twice in a row; while results wait in the node's spool, or
+// another process may run it, nothing counts as denied.
 func (d *Dispatch) reconcile(now fleet.Time, n *node, running []Running, spooled int64, hello bool, void []Attempt, out *Effects) []Attempt {
 	d.serial++
 	for i := range running {
@@ -250,7 +253,9 @@ func (d *Dispatch) miss(now fleet.Time, n *node, j *job, spooled int64, hello bo
 	if j.stage == stageUnsent {
 		return
 	}
-	if spooled > 0 {
+	// A process can't deny what another one was given while that one may still run.
+	doubted := now < n.doubt && j.stage != stageSent && j.boot != n.rec.BootID
+	if spooled > 0 || doubted {
 		j.missed = 0
 		return
 	}
