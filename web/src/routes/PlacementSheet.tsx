@@ -15,8 +15,10 @@ import { Empty, Facts, Failed, Gray } from "../ui/Panel";
 import { toast } from "../ui/toasts";
 import type { PlacementRow } from "../wire/messages";
 import { Confirm } from "./Confirm";
-import { leftOf } from "./Placements";
 import styles from "./placement.module.css";
+
+/** Until it expires, counted down from when the row came. */
+export const leftOf = (p: Live<PlacementRow>, now: number) => Math.max(0, p.left_ms - Math.max(0, now - p.received));
 
 export interface PlacementSheetProps {
   id: string;

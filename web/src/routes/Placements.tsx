@@ -13,7 +13,7 @@ import { Glyph, State } from "../ui/Glyph";
 import { Empty, Gray, Panel } from "../ui/Panel";
 import type { PlacementRow } from "../wire/messages";
 import styles from "./jobs.module.css";
-import { PlacementSheet } from "./PlacementSheet";
+import { leftOf, PlacementSheet } from "./PlacementSheet";
 
 type Row = Live<PlacementRow>;
 
@@ -30,9 +30,6 @@ const readers: Record<string, (p: Row) => string | readonly string[]> = {
   key: (p) => p.key,
 };
 const read: Read<Row> = (row, key) => readers[key]?.(row);
-
-/** Until it expires, counted down from when the row came. */
-export const leftOf = (p: Row, now: number) => Math.max(0, p.left_ms - Math.max(0, now - p.received));
 
 /** pool-7, or each pool once. */
 const poolsOf = (p: Row) => [...new Set(p.pools)].join(", ");

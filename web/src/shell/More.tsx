@@ -5,8 +5,8 @@ import { nextTheme, setTheme, useTheme } from "../theme";
 import { Button } from "../ui/controls";
 import { Sheet } from "../ui/floating";
 import { Facts } from "../ui/Panel";
+import { openPalette, signOutNow, themeNames } from "./actions";
 import { type Place, placesFor } from "./places";
-import { openPalette, signOutNow, themeNames } from "./Shell";
 
 /** What has no room in the bottom bar of a phone. */
 export function More({ onClose }: { onClose(): void }) {

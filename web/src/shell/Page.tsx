@@ -5,8 +5,9 @@ import { tryNow, useLink, useStale } from "../live/live";
 import { Button } from "../ui/controls";
 import { Glyph } from "../ui/Glyph";
 import { Icon } from "../ui/Icon";
+import { openPalette } from "./actions";
 import styles from "./page.module.css";
-import { openPalette, Pulse, useTick } from "./Shell";
+import { Pulse, useTick } from "./Shell";
 
 export interface PageProps {
   title: string;

@@ -8,9 +8,9 @@ import { isSuperadmin, useSession } from "../session";
 import { nodeState } from "../state";
 import { nextTheme, setTheme, useTheme } from "../theme";
 import { Glyph } from "../ui/Glyph";
+import { signOutNow, themeNames } from "./actions";
 import styles from "./palette.module.css";
 import { placesFor } from "./places";
-import { signOutNow, themeNames } from "./Shell";
 
 const most = 8;
 

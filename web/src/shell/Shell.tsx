@@ -3,11 +3,11 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { age, count } from "../format";
 import { useLink, useTopic } from "../live/live";
 import { isSilent } from "../routes/alarm";
-import { leave, rolesOf, useSession } from "../session";
-import { nextTheme, setTheme, type Theme, useTheme } from "../theme";
+import { rolesOf, useSession } from "../session";
+import { nextTheme, setTheme, useTheme } from "../theme";
 import { Glyph } from "../ui/Glyph";
 import { Icon, Mark } from "../ui/Icon";
-import { toast } from "../ui/toasts";
+import { openPalette, signOutNow, themeNames } from "./actions";
 import { Frozen } from "./Frozen";
 import { useKeys } from "./keys";
 import { placesFor } from "./places";
@@ -54,8 +54,6 @@ export function Shell() {
     </div>
   );
 }
-
-export const openPalette = "rockpool:palette";
 
 function Sidebar({ onSearch }: { onSearch(): void }) {
   const session = useSession();
@@ -120,12 +118,6 @@ function Sidebar({ onSearch }: { onSearch(): void }) {
 function useAlarms(): number {
   return useTopic("alarms").rows.filter((a) => !isSilent(a)).length;
 }
-
-export function signOutNow() {
-  leave().catch(() => toast("Signing out failed: the server does not answer."));
-}
-
-export const themeNames: Record<Theme, string> = { auto: "as the machine", light: "light", dark: "dark" };
 
 function ThemeButton() {
   const theme = useTheme();

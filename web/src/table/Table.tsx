@@ -2,7 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type MouseEvent, type ReactNode, useRef, useState, useSyncExternalStore } from "react";
 import { Icon } from "../ui/Icon";
 import { type Identified, useOrder } from "./order";
-import { useSelect } from "./select";
+import { type Selection, useSelect } from "./select";
 import styles from "./table.module.css";
 
 export interface Column<Row> {
@@ -29,11 +29,6 @@ export interface TableProps<Row> {
   empty: ReactNode;
   /** With it rows can be selected: by box, by x, with shift over a range. */
   selection?: Selection | undefined;
-}
-
-export interface Selection {
-  ids: ReadonlySet<string>;
-  onChange(ids: ReadonlySet<string>): void;
 }
 
 const rowHeight = 28;

@@ -1,12 +1,16 @@
 import { type KeyboardEvent, type ReactNode, useRef } from "react";
 import { RowBox } from "../ui/fields";
 import type { Identified } from "./order";
-import type { Selection } from "./Table";
 
 /** The rows from one to another, both included, in the order in which they stand. */
 export function between(ids: string[], from: string, to: string): string[] {
   const [a, b] = [ids.indexOf(from), ids.indexOf(to)];
   return a < 0 || b < 0 ? [to] : ids.slice(Math.min(a, b), Math.max(a, b) + 1);
+}
+
+export interface Selection {
+  ids: ReadonlySet<string>;
+  onChange(ids: ReadonlySet<string>): void;
 }
 
 export interface Select {
