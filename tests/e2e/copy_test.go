@@ -99,6 +99,9 @@ func TestCase_N35_ACopiedStateDirectoryAndTheCopyIsKept(t *testing.T) {
 	if all, lasting := u.duplicates(a.Name); all != 1 || lasting != 0 {
 		t.Errorf("after the repair %d alarms, %d last", all, lasting)
 	}
+	if strings.Contains(a.Log(), "job ended") {
+		t.Error("the first one's job ended before it was let")
+	}
 	w.Release()
 	done := u.await(job.ID, "succeeded")
 	starts := w.Lines("starts")
