@@ -44,6 +44,7 @@ type owner struct {
 	policy  *access.Policy
 	view    *view.View
 	gateway *session.Gateway
+	answers answering
 }
 
 func newOwner(cfg Config, db *store.DB, shard *store.Shard, log *slog.Logger) (*owner, error) {
@@ -53,6 +54,7 @@ func newOwner(cfg Config, db *store.DB, shard *store.Shard, log *slog.Logger) (*
 	}
 	o := &owner{cfg: cfg, db: db, shard: shard, log: log, clock: dispatch.NewClock(), gate: access.NewGate(db, time.Now), policy: policy}
 	db.SetClock(o.clock.At)
+	o.answers.tell(true, time.Now())
 	o.hub = session.NewHub(session.Config{
 		Times: cfg.Lease.wire(), OfferTimeout: time.Duration(cfg.Lease.OfferTimeout), Logger: log, Version: buildinfo.Get().Version,
 	})
@@ -142,6 +144,16 @@ func (o *owner) newAPI() (http.Handler, error) {
 
 // Ready reports a server that can take work: its database answers.
 func (o *owner) Ready(ctx context.Context) error {
+	if err := context.Cause(o.Database()); err != nil {
+		return err
+	}
+	return o.askDatabase(ctx)
+}
+
+// Database ends once the watcher finds the database away.
+func (o *owner) Database() context.Context { return o.answers.now() }
+
+func (o *owner) askDatabase(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if err := o.db.Ping(ctx); err != nil {
@@ -164,11 +176,12 @@ func (o *owner) watchDatabase(ctx context.Context) error {
 			return nil
 		case <-time.After(databaseLook):
 		}
-		err := o.Ready(ctx)
+		err := o.askDatabase(ctx)
 		if ctx.Err() != nil || (err == nil) == answers {
 			continue
 		}
 		answers = err == nil
+		o.answers.tell(answers, time.Now())
 		if answers {
 			o.log.Warn("the database answers again: leases run out after a full grace")
 		} else {

@@ -21,6 +21,9 @@ import (
 // A *fleet.Error with code standby or unavailable keeps its code.
 type Readiness interface {
 	Ready(ctx context.Context) error
+	// Database ends, with a *fleet.Error as its cause, once the database is known to
+	// be away; when it is back another one counts.
+	Database() context.Context
 }
 
 // Histories knows how pools were; of one that there is not it knows nothing.

@@ -105,6 +105,8 @@ type pings struct{ db *store.DB }
 
 func (p pings) Ready(ctx context.Context) error { return p.db.Ping(ctx) }
 
+func (p pings) Database() context.Context { return context.Background() }
+
 // setup makes the first superadmin and returns the API token.
 func (s *server) setup() string {
 	s.t.Helper()

@@ -130,7 +130,12 @@ func (a *API) guard(r *Route) echo.HandlerFunc {
 	// The embedded rules don't change while the process lives: what everybody may
 	// is asked once, so that health checks need no database.
 	open := r.Delegated || !a.policy.Decide(access.Everybody(), r.Object, r.Action).None()
+	alone := open && !r.Delegated
 	return func(ec echo.Context) error {
+		database := a.ready.Database()
+		if why := context.Cause(database); why != nil && !alone {
+			return why
+		}
 		if !r.Streams {
 			ctx := ec.Request().Context()
 			if r.whole() {
@@ -138,6 +143,9 @@ func (a *API) guard(r *Route) echo.HandlerFunc {
 			}
 			ctx, cancel := context.WithTimeout(ctx, maxWork)
 			defer cancel()
+			if !r.whole() && !alone {
+				defer context.AfterFunc(database, cancel)()
+			}
 			ec.SetRequest(ec.Request().WithContext(ctx))
 		}
 		c := &call{Context: ec, route: r}

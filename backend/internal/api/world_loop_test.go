@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -345,3 +346,5 @@ func (w *world) PutPool(context.Context, fleet.Pool) error {
 }
 
 func (w *world) Ready(context.Context) error { return w.notReady }
+
+func (w *world) Database() context.Context { return cmp.Or(w.database, context.Background()) }

@@ -73,6 +73,7 @@ type world struct {
 	window     [2]time.Time // asked of the usage
 	since      *time.Time   // asked of the audit of isolation
 	notReady   error
+	database   context.Context // nil: it answers
 	frozen     core.Freeze
 	// beforeCordon happens between the look at a node and its cordon, once.
 	beforeCordon func()

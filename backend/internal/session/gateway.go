@@ -155,9 +155,9 @@ func (g *Gateway) refuseBody(w http.ResponseWriter, r *http.Request) {
 	g.refuse(w, r, fleet.Errorf(fleet.CodeBadRequest, "an upgrade has no body"))
 }
 
-// within is a request's context, which ends with Close too.
+// within is a request's context, which ends after identifyWithin, and with Close.
 func (g *Gateway) within(r *http.Request) (ctx context.Context, done func()) {
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), identifyWithin)
 	unhook := context.AfterFunc(g.ctx, cancel)
 	return ctx, func() { unhook(); cancel() }
 }
@@ -237,6 +237,10 @@ func (g *Gateway) close() []peer {
 	}
 	return open
 }
+
+// identifyWithin bounds what an upgrade may wait for the database: it is refused
+// before the one who dials gives up.
+const identifyWithin = 10 * time.Second
 
 // registerWithin bounds what one hello may wait for the database.
 const registerWithin = 15 * time.Second

@@ -25,6 +25,9 @@ func refuseUpgrade(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, context.Canceled): // by Close, or nobody is there to read it
 		code, detail = fleet.CodeUnavailable, stopping
 		setRetryAfter(w, time.Second)
+	case errors.Is(err, context.DeadlineExceeded):
+		code, detail = fleet.CodeUnavailable, "the database does not answer; dial again"
+		setRetryAfter(w, time.Second)
 	case errors.As(err, &known):
 		code, detail = known.Code, known.Detail
 		if code == fleet.CodeUnavailable {
