@@ -377,6 +377,14 @@ func TestRefusedCredential_NeverLeadsToAnEnrollment(t *testing.T) {
 	}
 }
 
+func TestRefusedSecret_AfterTheUpgradeSaysWhatToDo(t *testing.T) {
+	c := newControl(t, nil)
+	n := begin(t, testConfig(t, c.server.URL))
+	c.next().send(wire.Refused{Code: wire.CodeSecretRefused, Detail: "the secret was replaced"})
+	await(t, "the log's line", func() bool { return strings.Contains(n.snapshot(), "secret is not accepted any more") })
+	n.stop()
+}
+
 func TestDuplicateIdentity_IsRetriedSlowlyAndNeverEnrolledAnew(t *testing.T) {
 	refused := func(s *session) {
 		s.send(wire.Refused{Code: wire.CodeDuplicate, Detail: "another machine says it is edge-1"})

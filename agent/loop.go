@@ -167,11 +167,7 @@ func (l *loop) heardMessage(now nodecore.Time, conn int64, body wire.Body) {
 		l.pool, l.refusal = m.Pool, nil
 		l.tellSupervisor(l.supervisor.Text("session open as " + m.NodeID))
 	case wire.Refused:
-		r := local.Refusal{Code: m.Code, Detail: m.Detail}
-		if m.Code == wire.CodeDuplicate {
-			r.Advice = duplicateAdvice
-		}
-		l.refuse(r)
+		l.refuse(local.Refusal{Code: m.Code, Detail: m.Detail, Advice: helloAdvice[m.Code]})
 		l.node.Refused(now, conn, nodecore.Refusal{
 			Code: m.Code, Detail: m.Detail, RetryAfter: nodecore.Time(m.RetryAfterMs), Fatal: m.Fatal,
 		}, &l.out)

@@ -20,6 +20,9 @@ const (
 	credentialAdvice = "the control plane refuses this node's credential: it is retried in minutes, and never enrolled anew by itself"
 )
 
+// helloAdvice is the advice by the code with which a hello is refused.
+var helloAdvice = map[string]string{wire.CodeDuplicate: duplicateAdvice, wire.CodeSecretRefused: secretAdvice}
+
 // refusalOf is what the end of a connection says against this node; without a code:
 // nothing.
 func refusalOf(e link.Closed, registered bool) local.Refusal {

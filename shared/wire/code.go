@@ -79,4 +79,5 @@ const (
 	CodeLicenseRefused = "license_refused"
 	CodeUnavailable    = "unavailable"
 	CodeDuplicate      = "duplicate_identity"
+	CodeSecretRefused  = "unauthenticated" // replaced or revoked between upgrade and hello
 )
