@@ -89,6 +89,7 @@ type Loop struct {
 	view      *core.FleetView
 	viewRev   uint64
 	downSince time.Time
+	freezes   freezeLog
 }
 
 // New makes a loop that starts with Run.
@@ -156,6 +157,7 @@ func (l *Loop) turn(ctx context.Context, helpers *errgroup.Group, helperCtx cont
 			return l.finish()
 		}
 		l.tick()
+		l.freezes.note(l.core.Frozen(l.cfg.Clock.Now()), l.cfg.Clock, l.log)
 	}
 }
 
