@@ -126,6 +126,9 @@ func (o *owner) open(ctx context.Context, front *gate, handler http.Handler, add
 	if err := o.gateway.Close(closeCtx); err != nil {
 		o.log.Warn("sessions were cut", "error", err)
 	}
+	if err := o.flushSeen(closeCtx); err != nil {
+		o.log.Warn("when nodes were last seen is not written", "error", err)
+	}
 	return nil
 }
 
