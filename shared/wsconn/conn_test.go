@@ -329,7 +329,7 @@ type eager struct {
 }
 
 func (e *eager) Write(p []byte) (int, error) {
-	_, err := e.Conn.Write(append(p, e.behind...))
+	_, err := e.Conn.Write(slices.Concat(p, e.behind))
 	e.behind = nil
 	return len(p), err
 }
