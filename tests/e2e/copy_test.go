@@ -32,11 +32,16 @@ func inQuarantine(n backendtest.Node) bool {
 	return slices.ContainsFunc(n.Holds, func(h backendtest.Hold) bool { return h.Kind == "quarantine" })
 }
 
-// duplicates counts the alarms duplicate_identity of a node, and those that last.
-func (u *tenant) duplicates(node string) (all, lasting int) {
+// awaitDuplicates waits until so many alarms of a copy were raised for the node,
+// and so many last: a page shows what memory knows, before it is committed.
+func (u *tenant) awaitDuplicates(node string, all, lasting int) {
 	u.t.Helper()
-	const from = `SELECT count(*) FROM alarms WHERE kind = 'duplicate_identity' AND node_id = $1`
-	return query[int](u.t, u.s, from, node), query[int](u.t, u.s, from+` AND resolved_at IS NULL`, node)
+	want := fmt.Sprintf("%d raised, %d last", all, lasting)
+	rig.Await(u.t, patience, func() (bool, string) {
+		now := query[string](u.t, u.s, `SELECT count(*) || ' raised, ' || count(*) FILTER (WHERE resolved_at IS NULL) || ' last'
+			FROM alarms WHERE kind = 'duplicate_identity' AND node_id = $1`, node)
+		return now == want, now
+	})
 }
 
 // claimant finds the one that is the holder, or the one that is not.
@@ -77,9 +82,7 @@ func TestCase_N35_ACopiedStateDirectoryAndTheCopyIsKept(t *testing.T) {
 	if opened := held.Epoch - epoch; opened > 3 {
 		t.Errorf("the session changed hands %d times in %v", opened, time.Since(begun))
 	}
-	if all, lasting := u.duplicates(a.Name); all != 1 || lasting != 1 {
-		t.Errorf("%d alarms, %d last", all, lasting)
-	}
+	u.awaitDuplicates(a.Name, 1, 1)
 	count := func() int64 {
 		return query[int64](t, u.s, `SELECT count FROM alarms WHERE kind = 'duplicate_identity' AND node_id = $1`, a.Name)
 	}
@@ -96,9 +99,7 @@ func TestCase_N35_ACopiedStateDirectoryAndTheCopyIsKept(t *testing.T) {
 	}
 	u.repair(a.Name, claimant(t, held, true).ID)
 	u.awaitNode(a.Name, slowly, "repaired", func(n backendtest.Node) bool { return !inQuarantine(n) && n.Lease == "ready" && !n.Rotating })
-	if all, lasting := u.duplicates(a.Name); all != 1 || lasting != 0 {
-		t.Errorf("after the repair %d alarms, %d last", all, lasting)
-	}
+	u.awaitDuplicates(a.Name, 1, 0)
 	if strings.Contains(a.Log(), "job ended") {
 		t.Error("the first one's job ended before it was let")
 	}
@@ -143,9 +144,7 @@ func TestCase_N35_ACopiedStateDirectoryAndTheFirstIsKept(t *testing.T) {
 	b.Kill(t)
 	b.Start(t)
 	awaitShutOut(t, b)
-	if all, lasting := u.duplicates(a.Name); all != 1 || lasting != 0 {
-		t.Errorf("after the repair %d alarms, %d last", all, lasting)
-	}
+	u.awaitDuplicates(a.Name, 1, 0)
 	job := u.submit(runner("brief"))
 	u.await(job.ID, "succeeded")
 }
@@ -218,9 +217,7 @@ func TestCase_D14_TwoMachinesWithOneImage(t *testing.T) {
 		})
 	}
 	awaitCount(6)
-	if all, lasting := u.duplicates(n.Name); all != 1 || lasting != 1 {
-		t.Errorf("%d alarms, %d last", all, lasting)
-	}
+	u.awaitDuplicates(n.Name, 1, 1)
 	u.mustBe(u.submit(), "queued", "pool_exhausted")
 }
 
@@ -258,9 +255,7 @@ func TestCase_N35_LostWelcomesHoldNobody(t *testing.T) {
 	if node := u.awaitNode(n.Name, patience, "ready", func(n backendtest.Node) bool { return n.Lease == "ready" }); inQuarantine(node) { // coming and going so often holds it for a while
 		t.Errorf("held: %+v", node.Holds)
 	}
-	if all, _ := u.duplicates(n.Name); all != 0 {
-		t.Errorf("%d alarms", all)
-	}
+	u.awaitDuplicates(n.Name, 0, 0)
 }
 
 // A node's secret changes under a running job: nothing is lost, and the old secret
