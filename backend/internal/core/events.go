@@ -33,7 +33,6 @@ type HelloEvent struct {
 	// Secret is the one that it came with, Chain what it showed of the chain (zero:
 	// nothing) and ChainNext what its welcome will bring (zero: nothing).
 	Secret    fleet.Sum
-	Rotation  string // whose next secret it was when it was looked up; empty: it was the node's
 	Chain     fleet.Sum
 	ChainNext fleet.Sum
 	LastEpoch int64  // of the newest session that it knows of

@@ -46,8 +46,8 @@ func presentedOf(ev *HelloEvent) identity.Presented {
 // identify lets the node's own hello pass, and holds the node when it is somebody
 // else's. last is an epoch that the node has had beyond the database's, or 0.
 func (d *Dispatch) identify(now fleet.Time, n *node, ev *HelloEvent, out *Effects) (last int64, refused *fleet.Error) {
-	if refused := n.stale(ev); refused != nil {
-		return 0, refused
+	if n.stale(ev.Secret) {
+		return 0, fleet.Errorf(fleet.CodeUnauthenticated, "the node has another secret now")
 	}
 	p := presentedOf(ev)
 	seen := identity.Seen{

@@ -278,39 +278,6 @@ func TestAttack_A43_ARotationIsAskedForUntilItIsDone(t *testing.T) {
 	w.wantRow(spec.ID, fleet.JobSucceeded, "", 1, 1, "n1")
 }
 
-// The database knows the secret of the next rotation a moment before the core does:
-// who shows it then is told to come again, and who shows a replaced one is not.
-func TestAttack_A43_ASecretThatComesBeforeItsNews(t *testing.T) {
-	w := script(t, record("n1", "pool-1", 1, 2))
-	a := w.agents[0]
-	a.secret = oldSecret
-	w.dial(a)
-	w.repair("", "r-1")
-	w.move("n1", func(rec *fleet.NodeRecord) { rec.Identity.NextSecret = newSecret })
-	a.secret = newSecret
-	w.disconnect(a)
-	w.dial(a)
-	n := w.d.nodes["n1"]
-	for _, c := range []struct {
-		secret   fleet.Sum
-		rotation string
-		want     fleet.Code
-	}{
-		{newSecret, "", ""},
-		{fleet.Sum{9}, "r-2", fleet.CodeUnavailable},
-		{fleet.Sum{9}, "r-1", fleet.CodeUnauthenticated},
-		{oldSecret, "", fleet.CodeUnauthenticated},
-	} {
-		var got fleet.Code
-		if refused := n.stale(&HelloEvent{Secret: c.secret, Rotation: c.rotation}); refused != nil {
-			got = refused.Code
-		}
-		if got != c.want {
-			t.Errorf("%v of %q: %q, want %q", c.secret[:1], c.rotation, got, c.want)
-		}
-	}
-}
-
 // Whoever learned of a rotation before the node was held can do nothing with it.
 func TestQuarantine_EndsTheRotationThatWasUnderWay(t *testing.T) {
 	w, a, b, _ := copied(t, "m2")

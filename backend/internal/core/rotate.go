@@ -56,20 +56,10 @@ func (d *Dispatch) endRotation(n *node, secret fleet.Sum, out *Effects) {
 	w.Over, w.Secret = over, secret
 }
 
-// newsWait is until a hello that came before the news of its secret is said again.
-const newsWait = 500
-
-// stale refuses a secret that was looked up before another one took its place. One
-// of a rotation that was not heard of yet comes too early, and may come again.
-func (n *node) stale(ev *HelloEvent) *fleet.Error {
+// stale reports a secret that was looked up before another one took its place.
+func (n *node) stale(secret fleet.Sum) bool {
 	turned, next := n.known.turned, n.rec.Identity.NextSecret
-	switch {
-	case turned == fleet.Sum{} || ev.Secret == turned || next != fleet.Sum{} && ev.Secret == next:
-		return nil
-	case ev.Rotation != "" && ev.Rotation != n.known.rotated:
-		return &fleet.Error{Code: fleet.CodeUnavailable, Detail: "the node's new secret is being taken in: try again", RetryAfter: newsWait}
-	}
-	return fleet.Errorf(fleet.CodeUnauthenticated, "the node has another secret now")
+	return turned != fleet.Sum{} && secret != turned && (next == fleet.Sum{} || secret != next)
 }
 
 // mergedIdentity is the identity after news of the record: of the chain memory

@@ -146,9 +146,6 @@ func (s *session) open(credential *enroll.Credential, hello *wire.Hello, unknown
 	// The loop answers or stops: a deadline could leave an epoch that nobody closes.
 	event := helloOf(hello, registered, labels, s.from)
 	event.Secret = credential.Secret
-	if id := &registered.Node.Identity; id.NextSecret == event.Secret {
-		event.Rotation = id.Rotation
-	}
 	s.chain = newChain()
 	identify(&event, hello, s.chain)
 	if _, err := s.gateway.loop.Hello(context.Background(), event, s.enter); err != nil {
