@@ -128,6 +128,29 @@ func TestRegister_FirstTakesASeatAndALostAnswerDoesNot(t *testing.T) {
 	}
 }
 
+// A request for another secret may have ended between its commit and its answer:
+// the loop hears of the secret from who shows it.
+func TestAttack_A43_ANextSecretIsToldToTheLoop(t *testing.T) {
+	l := newLedger()
+	desk, _ := newTestDesk(l)
+	own, next := NewNodeSecret(), NewNodeSecret()
+	node := fleet.NodeRecord{ID: "ams-1", Owner: 7, Pool: fleet.OwnerPool(7), Role: "worker"}
+	node.Identity.Rotation, node.Identity.NextSecret = "r-1", next.Sum
+	l.nodes[own.Sum], l.nodes[next.Sum] = node, node
+	for told, secret := range []Secret{own, next} {
+		c, err := desk.Identify(t.Context(), Presented{Kind: KindNode, Secret: secret.Sum}, home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := desk.Register(t.Context(), c, Claim{}); err != nil {
+			t.Fatal(err)
+		}
+		if len(l.put) != told {
+			t.Errorf("the loop was told %d times, want %d", len(l.put), told)
+		}
+	}
+}
+
 func TestRegister_TheRecordsRoleWins(t *testing.T) {
 	l := newLedger()
 	desk, _ := newTestDesk(l)

@@ -43,8 +43,9 @@ func (d *Desk) Register(ctx context.Context, c Credential, claim Claim) (Registe
 		}
 		node = made.NodeRecord
 	}
-	// A node of a lost answer may be in the store and not yet in the loop.
-	if c.Kind == KindLicense {
+	// What a lost answer was about may be in the store and not yet in the loop: a new
+	// node, or the next secret of one.
+	if c.Kind == KindLicense || node.Identity.NextSecret == c.Secret {
 		if err := d.loop.PutNode(ctx, node); err != nil {
 			return Registered{}, fmt.Errorf("make node %s known to the dispatch loop: %w", node.ID, err)
 		}
