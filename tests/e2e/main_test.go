@@ -136,20 +136,8 @@ func (u *tenant) job(id string) backendtest.Job {
 // await waits until the job is in the state.
 func (u *tenant) await(id, state string) backendtest.Job {
 	u.t.Helper()
-	return u.awaitWithin(patience, id, state)
-}
-
-// awaitAgain is patient with a job whose offer a session took along when it ended:
-// it keeps away from that node for half a minute.
-func (u *tenant) awaitAgain(id, state string) backendtest.Job {
-	u.t.Helper()
-	return u.awaitWithin(slowly, id, state)
-}
-
-func (u *tenant) awaitWithin(limit time.Duration, id, state string) backendtest.Job {
-	u.t.Helper()
 	var job backendtest.Job
-	rig.Await(u.t, limit, func() (bool, string) {
+	rig.Await(u.t, patience, func() (bool, string) {
 		job = u.job(id)
 		return job.State == state, "want " + state + ", is " + inWords(job)
 	})

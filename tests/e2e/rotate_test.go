@@ -37,7 +37,7 @@ func TestAttack_A43_ASecretIsChangedUnderALiveNode(t *testing.T) {
 	}
 	w.Release()
 	for _, job := range append(brief, long) {
-		u.awaitAgain(job.ID, "succeeded")
+		u.await(job.ID, "succeeded")
 		starts := slices.DeleteFunc(w.Lines("starts"), func(line string) bool { return !strings.HasPrefix(line, job.ID+"/") })
 		if len(starts) != 1 { // an offer that a session's end took along is made again under the next number
 			t.Errorf("job %s was started as %q", job.ID, starts)
@@ -50,7 +50,7 @@ func TestAttack_A43_ASecretIsChangedUnderALiveNode(t *testing.T) {
 	a.Kill(t)
 	a.Start(t)
 	u.awaitRotation(a, old, before.Epoch)
-	u.awaitAgain(u.submit(runner("brief")).ID, "succeeded")
+	u.await(u.submit(runner("brief")).ID, "succeeded")
 }
 
 // awaitRotation waits until the agent has a session under another secret, and the

@@ -92,16 +92,18 @@ func (d *Dispatch) Decline(now fleet.Time, id string, epoch int64, a Attempt, re
 	d.settle(now, out)
 }
 
-// offerUnanswered ends an attempt whose offer nobody answered in time.
+// offerUnanswered ends an attempt whose offer nobody answered in time. When the
+// session that it went to has ended, that is not the node's silence.
 func (d *Dispatch) offerUnanswered(now fleet.Time, j *job, attempt int32, out *Effects) {
 	if j.row.Attempt != attempt || j.stage != stageSent || j.row.State != fleet.JobOffered {
 		return
 	}
-	n := j.held
-	n.past.note(now, NodeUnanswered, j.spec.ID, "")
-	sendVoid(n, Attempt{Job: j.spec.ID, Attempt: attempt}, out)
-	d.unanswered(now, n, out)
-	d.keepAway(now, j, n, d.cfg.AvoidFor)
+	if n := j.held; n.open && n.pending == nil {
+		n.past.note(now, NodeUnanswered, j.spec.ID, "")
+		sendVoid(n, Attempt{Job: j.spec.ID, Attempt: attempt}, out)
+		d.unanswered(now, n, out)
+		d.keepAway(now, j, n, d.cfg.AvoidFor)
+	}
 	d.giveUp(now, j, fleet.AttemptUnanswered, fleet.CauseUnanswered, out)
 }
 

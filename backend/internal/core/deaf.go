@@ -18,11 +18,11 @@ var probeJob = ids.JobID{15: 1}
 
 var probeSpec = &fleet.JobSpec{ID: probeJob, App: "rockpool", Runner: "rockpool-probe", Demands: fleet.Vector{Slots: 1}}
 
-// probe is the newest one of a node: its attempt, and when it was sent; 0: none was
-// over this session.
+// probe is the newest one of a node.
 type probe struct {
+	epoch   int64 // of the session that owes the answer; 0: none does
 	attempt int32
-	at      fleet.Time
+	at      fleet.Time // when it was sent; 0: none was over this session
 }
 
 // deaf reports the hold.
@@ -52,14 +52,19 @@ func (d *Dispatch) probeDeaf(now fleet.Time, n *node, out *Effects) {
 	if !n.deaf() || n.probe.at != 0 && now-n.probe.at < probePause {
 		return
 	}
-	n.probe = probe{attempt: n.probe.attempt + 1, at: now}
+	n.probe = probe{epoch: n.epoch, attempt: n.probe.attempt + 1, at: now}
 	out.Sends = append(out.Sends, Send{Kind: SendProbe, Node: n.rec.ID, Epoch: n.epoch, Job: probeJob, Attempt: n.probe.attempt, Spec: probeSpec})
 }
 
-// probed takes an answer: in time, to the newest probe, it ends the hold. Whether
-// it is a yes or a no is all the same.
+// probed takes an answer of the node's open session: once, in time and over the
+// session that was asked, to the newest probe, it ends the hold. Whether it is a yes
+// or a no is all the same.
 func (d *Dispatch) probed(now fleet.Time, n *node, a Attempt, out *Effects) {
-	if a.Job == probeJob && a.Attempt == n.probe.attempt && n.probe.at != 0 && now-n.probe.at <= d.cfg.OfferTimeout {
+	if a.Job != probeJob || a.Attempt != n.probe.attempt || n.probe.epoch != n.epoch {
+		return
+	}
+	n.probe.epoch = 0
+	if now-n.probe.at <= d.cfg.OfferTimeout {
 		d.undeafen(now, n, out)
 	}
 }

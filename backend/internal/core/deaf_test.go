@@ -7,6 +7,7 @@ import (
 
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/core/hold"
+	"rockpool/shared/ids"
 )
 
 // ignored offers the agent so many jobs, one after the other, none of which it answers.
@@ -120,6 +121,46 @@ func TestDeaf_ANewSessionBeginsTheRowAnew(t *testing.T) {
 	w.heartbeat(a)
 	w.readAll(a)
 	w.wantHeld("n1", "")
+}
+
+// Nothing but the answer to that very probe over that very session counts.
+func TestDeaf_OnlyItsProbesAnswerEndsIt(t *testing.T) {
+	w := script(t, record("n1", "pool-1", 1, 1))
+	a := w.agents[0]
+	w.ignored(a, hold.MaxSilences)
+	offered := w.jobs[0].ID
+	say := func(job ids.JobID, attempt int32) {
+		w.d.Decline(w.now, "n1", a.epoch, Attempt{Job: job, Attempt: attempt}, "runner", w.pending)
+		w.d.Accept(w.now, "n1", a.epoch, Attempt{Job: job, Attempt: attempt}, w.pending)
+		w.after()
+		w.wantHeld("n1", "deaf/auto")
+	}
+	say(probeJob, 0)
+	say(probeJob, 1) // before it was asked
+	w.heartbeat(a)
+	asked := w.d.nodes["n1"].probe
+	say(offered, asked.attempt)
+	say(probeJob, asked.attempt-1)
+	say(probeJob, asked.attempt+1)
+	w.disconnect(a)
+	w.connect(a) // and its commit is still to come
+	say(probeJob, asked.attempt)
+	w.commit()
+	w.readAll(a)
+	say(probeJob, asked.attempt)
+	w.heartbeat(a)
+	say(probeJob, asked.attempt)
+	w.readAll(a)
+	w.wantHeld("n1", "")
+
+	w.submit(w.spec("a1", 1), "") // deaf again, while the answer may come twice
+	for range hold.MaxSilences {
+		w.d.unanswered(w.now, w.d.nodes["n1"], w.pending)
+	}
+	w.heartbeat(a)
+	w.wantHeld("n1", "deaf/auto")
+	w.d.nodes["n1"].probe.at = w.now // the pause is not over yet
+	say(probeJob, asked.attempt+1)
 }
 
 // What only memory knows outlives a database that was away, but not the process.

@@ -253,16 +253,19 @@ func (d *Dispatch) miss(now fleet.Time, n *node, j *job, spooled int64, hello bo
 	if j.stage == stageUnsent {
 		return
 	}
+	if j.stage == stageSent && j.row.State == fleet.JobOffered {
+		if hello { // the offer went with the session before, and what was never started has no result
+			d.giveUp(now, j, fleet.AttemptUnanswered, fleet.CauseUnanswered, out)
+		}
+		return // its answer has a deadline of its own
+	}
 	// A process can't deny what another one was given while that one may still run.
-	doubted := now < n.doubt && j.stage != stageSent && j.boot != n.rec.BootID
+	doubted := now < n.doubt && j.boot != n.rec.BootID
 	if spooled > 0 || doubted {
 		j.missed = 0
 		return
 	}
 	if !hello {
-		if j.stage == stageSent && j.row.State == fleet.JobOffered {
-			return // its answer has a deadline of its own
-		}
 		if j.missed++; j.missed < 2 {
 			return
 		}

@@ -35,9 +35,10 @@ type world struct {
 	acks     map[ids.JobID]int // verdict stored
 	trace    []string          // when recording
 	record   bool
-	calm     bool // faults are over
-	quotas   bool // apps may get bounds
-	checks   int  // of alarms, so far
+	offered  map[Attempt]int64 // by which epoch each went out last
+	calm     bool              // faults are over
+	quotas   bool              // apps may get bounds
+	checks   int               // of alarms, so far
 	judged   map[Attempt]bool
 	grants   int // placements that were granted
 	resolves int // held jobs that a person has decided about
@@ -51,7 +52,7 @@ var testConfig = Config{
 func newWorld(pick func(string, int) int, fail func(string, ...any)) *world {
 	w := &world{
 		d: New(testConfig), now: 1000, pick: pick, fail: fail, pending: &Effects{},
-		store: newModelStore(fail), acks: map[ids.JobID]int{}, judged: map[Attempt]bool{},
+		store: newModelStore(fail), acks: map[ids.JobID]int{}, offered: map[Attempt]int64{}, judged: map[Attempt]bool{},
 	}
 	return w
 }
@@ -155,6 +156,7 @@ func (w *world) judgeSend(s *Send) {
 		if !n.ready() || len(n.rec.Holds) > 0 || n.rec.Pool != row.row.Pool {
 			w.fail("offer to a node that may not get work: %+v", n.rec)
 		}
+		w.offered[Attempt{Job: s.Job, Attempt: s.Attempt}] = s.Epoch
 	case SendStart:
 		if row == nil || row.row.State != fleet.JobOffered || row.row.Attempt != s.Attempt || row.row.Node != s.Node {
 			w.fail("start of an attempt that the database does not have: %+v, row %+v", s, row)
@@ -337,6 +339,9 @@ func (w *world) checkHolds(n *node) {
 }
 
 func (w *world) checkJob(j *job) {
+	if at, n := (Attempt{Job: j.spec.ID, Attempt: j.row.Attempt}), j.held; j.stage == stageSent && !j.ending() && n.ready() && w.offered[at] != n.epoch {
+		w.fail("%v waits for the answer of session %d, the node has %d", at, w.offered[at], n.epoch)
+	}
 	w.checkPause(j)
 	if (j.row.State == fleet.JobQueued) != (j.wait.Waiting() || j.paused) || j.paused && j.cohort != nil {
 		w.fail("%s is %v but waiting is %v, paused %v", j.spec.ID, j.row.State, j.wait.Waiting(), j.paused)
