@@ -339,7 +339,7 @@ func (w *world) checkHolds(n *node) {
 }
 
 func (w *world) checkJob(j *job) {
-	if at, n := (Attempt{Job: j.spec.ID, Attempt: j.row.Attempt}), j.held; j.stage == stageSent && !j.ending() && n.ready() && w.offered[at] != n.epoch {
+	if at, n := (Attempt{Job: j.spec.ID, Attempt: j.row.Attempt}), j.held; j.stage == stageSent && j.row.State == fleet.JobOffered && n.ready() && w.offered[at] != n.epoch {
 		w.fail("%v waits for the answer of session %d, the node has %d", at, w.offered[at], n.epoch)
 	}
 	w.checkPause(j)
