@@ -32,6 +32,9 @@ func (l *loop) act() {
 		l.link.Hangup(h.Conn, h.Gently, h.Why)
 	}
 	l.actOnWork()
+	if l.out.SelfTest {
+		l.selfTest.begin()
+	}
 	for _, d := range l.out.Dials {
 		l.link.Dial(d.Conn, duration(d.Timeout))
 	}

@@ -193,6 +193,7 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 	l := a.newLoop(id, book, results)
 	l.link, l.runners, l.ended, l.disk = channel, runners, ended, d
 	l.rotation = newRotation(id, client, a.log)
+	l.selfTest = newSelfTest(runners.SelfTest)
 	l.supervisor = a.connectSupervisor()
 	defer func() { _ = l.supervisor.Close() }()
 	answered := a.answer(id.Dir(), &counter{asked: l.asked, over: make(chan struct{})})
@@ -257,6 +258,7 @@ func (a *Agent) nodeConfig(id *identity.Identity, book *runner.Book, results *sp
 		Seed: rand.Uint64(), Slots: int(a.cfg.Slots), Runners: book.Names(), Backend: a.cfg.Backend,
 		SpoolMax: int(a.cfg.SpoolLimit), Spooled: results.Refs(), Chain: id.Record().Chain,
 		StartTimeout: milliseconds(a.cfg.startTimeout),
+		SelfTestWait: milliseconds(a.cfg.selfTestWait),
 		RPCTimeout:   milliseconds(time.Duration(a.cfg.RPCTimeout)),
 		StopTimeout:  milliseconds(time.Duration(a.cfg.StopTimeout)),
 		StopGrace:    milliseconds(time.Duration(a.cfg.StopGrace)),

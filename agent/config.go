@@ -89,6 +89,7 @@ type Config struct {
 	license      string        // from the environment
 	environ      []string      // of the agent; runners see the allowed part
 	startTimeout time.Duration // from accept to start; 0: the default
+	selfTestWait time.Duration // of a node that holds itself; 0: the default
 }
 
 // Link is a way to another node, as its owner knows it.

@@ -37,6 +37,7 @@ type loop struct {
 	inventory wire.Inventory // what was collected last
 	collected chan wire.Inventory
 
+	selfTest   *selfTest           // while starts fail
 	asked      chan func(*loop)    // by the node's owner
 	supervisor *systemd.Supervisor // nil: none
 	server     string              // its address
@@ -58,6 +59,7 @@ func (l *loop) run(ctx context.Context, hurry <-chan struct{}) {
 	defer timer.Stop()
 	defer l.tails.stop()
 	defer l.rotation.stop()
+	defer l.selfTest.stop()
 	for !l.out.Exit {
 		l.out.Reset()
 		asked, task := l.nextTask()
@@ -68,9 +70,11 @@ func (l *loop) run(ctx context.Context, hurry <-chan struct{}) {
 			l.heard(e)
 		case d := <-l.ended:
 			l.results[d.Ref] = d.Result
-			l.node.Finished(l.clock.now(), d.Ref, d.Stopped, &l.out)
+			l.node.Finished(l.clock.now(), d.Ref, nodecore.End{Stopped: d.Stopped, Ran: d.Ran, Unstarted: d.Unstarted}, &l.out)
 		case l.inventory = <-l.collected:
 			l.node.Inventory(l.clock.now(), &l.out)
+		case why := <-l.selfTest.done:
+			l.node.SelfTested(l.clock.now(), why, &l.out)
 		case what := <-l.asked:
 			what(l)
 		case <-l.supervisor.Pulse():

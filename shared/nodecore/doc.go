@@ -10,6 +10,7 @@
 //	Welcomed → Remembered
 //	Starts   → Finished
 //	Reports  → Stored | StoreFailed
+//	SelfTest → SelfTested
 //
 // Next tells when Tick is due. A Node has no lock: one goroutine owns it.
 package nodecore

@@ -13,6 +13,7 @@ type Effects struct {
 	Frees    []Freed        // remove these from the spool
 	Dials    []Dial         // dial; at most one is open at a time
 	Notes    []Note         // for the log
+	SelfTest bool           // look whether work can be started here
 	Exit     bool           // all is done: end the process
 }
 

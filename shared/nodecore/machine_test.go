@@ -28,6 +28,9 @@ type world struct {
 	owed     map[Ref]bool // results that no verdict has freed yet
 	verdicts map[Ref]bool // results that the control plane has answered
 
+	unstarted int  // starts that failed one after the other, up to three
+	testing   bool // a self-test is under way
+
 	chain    string // on the disk
 	writing  string // chain value that the disk has not answered
 	unstored bool   // the open session's chain value is not on the disk
@@ -60,6 +63,7 @@ func (w *world) do(t *rapid.T, event func(now Time, out *Effects)) {
 	w.checkSends(t)
 	w.checkConnections(t)
 	w.checkWork(t)
+	w.checkHold(t)
 	w.exited = w.exited || w.out.Exit
 }
 
@@ -122,6 +126,61 @@ func (w *world) checkWork(t *rapid.T) {
 		delete(w.owed, f.Ref)
 	}
 	w.checkBooks(t)
+}
+
+// finish ends an attempt's processes in one of the ways that there are.
+func (w *world) finish(t *rapid.T, ref Ref) {
+	end := End{Stopped: w.stopped[ref]}
+	if !end.Stopped {
+		switch rapid.IntRange(0, 3).Draw(t, "end") {
+		case 0:
+			end.Ran = true
+		case 1: // its payload did not fit
+		default:
+			end.Unstarted = "program gone"
+		}
+	}
+	held := w.unstarted >= holdAfter
+	switch {
+	case held:
+	case end.Ran:
+		w.unstarted = 0
+	case end.Unstarted != "":
+		w.unstarted++
+	}
+	w.do(t, func(now Time, out *Effects) { w.node.Finished(now, ref, end, out) })
+}
+
+func (w *world) selfTested(t *rapid.T) {
+	why := rapid.SampledFrom([]string{"", "disk full"}).Draw(t, "test")
+	w.testing = false
+	if why == "" {
+		w.unstarted = 0
+	}
+	w.do(t, func(now Time, out *Effects) { w.node.SelfTested(now, why, out) })
+}
+
+// checkHold: a node is held after three starts in a row that failed and until a
+// self-test has passed, takes nothing meanwhile, and tests one at a time.
+func (w *world) checkHold(t *rapid.T) {
+	held := w.unstarted >= holdAfter
+	if w.out.SelfTest {
+		if !held || w.testing {
+			t.Fatalf("a self-test is asked for: held %v, one under way %v", held, w.testing)
+		}
+		w.testing = true
+	}
+	if s := w.node.State(); s.Accepting && held || !s.Accepting && s.Reason == "" {
+		t.Fatalf("%d starts failed in a row, and the node says %+v", w.unstarted, s)
+	}
+	for _, s := range w.out.Sends {
+		if s.Kind == SendHeartbeat && s.State.Accepting && held {
+			t.Fatal("a heartbeat of a held node takes work")
+		}
+	}
+	if held && !w.testing && !w.exited && !w.out.Exit && w.node.Next() == Never {
+		t.Fatal("a held node waits for nothing")
+	}
 }
 
 func (w *world) checkBooks(t *rapid.T) {
@@ -297,7 +356,12 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			i := rapid.IntRange(0, len(w.living)-1).Draw(t, "process")
 			ref := w.living[i]
 			w.living = slices.Delete(w.living, i, i+1)
-			w.do(t, func(now Time, out *Effects) { n.Finished(now, ref, w.stopped[ref], out) })
+			w.finish(t, ref)
+		},
+		"self-test": func(t *rapid.T) {
+			if w.testing {
+				w.selfTested(t)
+			}
 		},
 		"disk": func(t *rapid.T) {
 			if len(w.reports) == 0 {

@@ -16,6 +16,7 @@ type Config struct {
 	DialTimeout  Time // dial, TLS and upgrade
 	RPCTimeout   Time // every other wait for an answer
 	StartTimeout Time // from accept to start
+	SelfTestWait Time // from one self-test of a node that holds itself to the next
 	StopTimeout  Time // that running attempts get when the node stops
 	StopGrace    Time // from TERM to KILL when the server did not say
 }
@@ -25,6 +26,7 @@ const (
 	DefaultDialTimeout  = 15 * second
 	DefaultRPCTimeout   = 10 * second
 	DefaultStartTimeout = 30 * second
+	DefaultSelfTestWait = minute
 	DefaultSpoolMax     = 1000
 )
 
@@ -45,6 +47,7 @@ func (c Config) withDefaults() Config {
 	set(&c.DialTimeout, DefaultDialTimeout)
 	set(&c.RPCTimeout, DefaultRPCTimeout)
 	set(&c.StartTimeout, DefaultStartTimeout)
+	set(&c.SelfTestWait, DefaultSelfTestWait)
 	if c.SpoolMax <= 0 {
 		c.SpoolMax = DefaultSpoolMax
 	}
@@ -59,6 +62,7 @@ type Node struct {
 	keeper keeper
 	slots  slots
 	spool  spool
+	hold   selfHold
 
 	accepting bool // as the last heartbeat said
 	inventory bool // there is one to tell
@@ -72,7 +76,7 @@ type Node struct {
 // New makes a node that dials at its first Tick.
 func New(cfg Config) *Node {
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, dice: dice(cfg.Seed), slots: slots{total: cfg.Slots}, stopAt: Never, endBy: Never, idleBy: Never}
+	n := &Node{cfg: cfg, dice: dice(cfg.Seed), slots: slots{total: cfg.Slots}, hold: selfHold{wait: cfg.SelfTestWait, testAt: Never}, stopAt: Never, endBy: Never, idleBy: Never}
 	n.keeper = newKeeper(&n.cfg, &n.dice)
 	n.spool.dice = &n.dice
 	for _, ref := range cfg.Spooled {
@@ -86,7 +90,7 @@ func (n *Node) Next() Time {
 	if n.exited {
 		return Never
 	}
-	at := min(n.keeper.next(), n.slots.next(), n.stopAt, n.endBy, n.idleBy)
+	at := min(n.keeper.next(), n.slots.next(), n.hold.testAt, n.stopAt, n.endBy, n.idleBy)
 	if n.keeper.live() {
 		at = min(at, n.spool.next())
 	}
@@ -103,8 +107,12 @@ func (n *Node) Tick(now Time, out *Effects) {
 // State is what hello and heartbeats say of the node.
 func (n *Node) State() State {
 	reason := n.refusal()
+	said := reason
+	if reason == ReasonStartsFailing {
+		said += ": " + n.hold.why
+	}
 	return State{
-		Accepting: reason == "", Reason: reason, Work: n.slots.list(), Spooled: len(n.spool.list) + n.slots.ended(),
+		Accepting: reason == "", Reason: said, Work: n.slots.list(), Spooled: len(n.spool.list) + n.slots.ended(),
 		RoundTrip: n.keeper.trip,
 	}
 }
@@ -124,6 +132,7 @@ func (n *Node) advance(now Time, out *Effects) bool {
 	}
 	n.keeper.advance(now, out)
 	n.slots.advance(now, out)
+	n.hold.advance(now, out)
 	if now >= n.stopAt {
 		n.stopAt = Never
 		n.stopAll(now, out)
@@ -160,6 +169,8 @@ func (n *Node) refusal() string {
 	switch {
 	case n.stopping:
 		return ReasonStopping
+	case n.hold.held():
+		return ReasonStartsFailing
 	case n.slots.failing():
 		return ReasonSpoolFailing
 	case len(n.spool.list)+len(n.slots.work) >= n.cfg.SpoolMax && len(n.spool.list)+n.slots.ended() > 0:

@@ -214,9 +214,10 @@ func (n *Node) ResultAck(now Time, conn int64, ref Ref, verdict string, out *Eff
 }
 
 // Finished: none of the attempt's processes lives any more.
-func (n *Node) Finished(now Time, ref Ref, stopped bool, out *Effects) {
+func (n *Node) Finished(now Time, ref Ref, end End, out *Effects) {
 	if n.advance(now, out) {
-		n.slots.finished(ref, stopped, out)
+		n.hold.learn(now, end, out)
+		n.slots.finished(ref, end.Stopped, out)
 		n.settle(now, out)
 	}
 }

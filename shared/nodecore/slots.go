@@ -8,6 +8,7 @@ const (
 	ReasonUnknownRunner = "unknown_runner"
 	ReasonWrongBackend  = "wrong_backend"
 	ReasonStopping      = "stopping"
+	ReasonStartsFailing = "starts_failing" // programs can't be started here
 	ReasonSpoolFull     = "spool_full"
 	ReasonSpoolFailing  = "spool_failing" // results can't be written to the disk
 )

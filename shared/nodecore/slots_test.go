@@ -103,7 +103,7 @@ func TestStart_OnceAndOnlyWhatWasAccepted(t *testing.T) {
 	if out := r.start(conn, ref(1, 2)); len(out.Starts) != 0 {
 		t.Error("the start of another attempt ran")
 	}
-	r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), false, out) })
+	r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), End{Ran: true}, out) })
 	r.offer(conn, Offer{Ref: ref(1, 1), Runner: "checksum", Slots: 1})
 	if out := r.start(conn, ref(1, 1)); len(out.Starts) != 0 {
 		t.Error("an attempt that had ended ran again")
@@ -126,7 +126,7 @@ func TestCase_E1_HundredCancelsAreOneTerm(t *testing.T) {
 	if stops != 1 {
 		t.Errorf("%d stops for a hundred cancels, want 1", stops)
 	}
-	out := r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), true, out) })
+	out := r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), End{Stopped: true}, out) })
 	if len(out.Reports) != 1 || out.Reports[0].As != ReportCanceled || r.slots.used != 0 {
 		t.Errorf("after the end: %+v, want one canceled report and free slots", out)
 	}
@@ -147,7 +147,7 @@ func TestCancel_ThatCameTooLateLeavesTheResult(t *testing.T) {
 	conn := r.welcome()
 	r.run(conn, ref(1, 1))
 	r.event(func(now Time, out *Effects) { r.Cancel(now, conn, Stop{Ref: ref(1, 1)}, out) })
-	out := r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), false, out) })
+	out := r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), End{Ran: true}, out) })
 	if len(out.Reports) != 1 || out.Reports[0].As != ReportAsIs {
 		t.Errorf("%+v, want the result as it is: the work had ended by itself", out.Reports)
 	}
@@ -168,7 +168,7 @@ func TestVoid_StopsAndForgets(t *testing.T) {
 	if len(out.Stops) != 1 || len(out.Forgets) != 1 || out.Forgets[0] != ref(2, 1) {
 		t.Fatalf("%+v, want one stop and one forgotten", out)
 	}
-	out = r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), true, out) })
+	out = r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), End{Stopped: true}, out) })
 	if len(out.Reports) != 0 || len(out.Forgets) != 1 || len(r.slots.work) != 0 {
 		t.Errorf("%+v, want it forgotten without a report", out)
 	}
@@ -183,7 +183,7 @@ func TestHello_ListsWhatTheNodeHolds(t *testing.T) {
 	r.offer(conn, Offer{Ref: ref(4, 1), Runner: "checksum", Slots: 1})
 	r.event(func(now Time, out *Effects) {
 		r.Cancel(now, conn, Stop{Ref: ref(2, 1)}, out)
-		r.Finished(now, ref(3, 1), false, out)
+		r.Finished(now, ref(3, 1), End{Ran: true}, out)
 		r.Closed(now, conn, 0, out)
 	})
 	conn = r.dial()

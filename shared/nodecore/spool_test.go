@@ -97,7 +97,7 @@ func TestSpool_WriteFailureKeepsTheResultAndTakesNoWork(t *testing.T) {
 	r := newRig(t, nil)
 	conn := r.welcome()
 	r.run(conn, ref(1, 1))
-	r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), false, out) })
+	r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), End{Ran: true}, out) })
 	r.event(func(now Time, out *Effects) { r.StoreFailed(now, ref(1, 1), out) })
 	if s := r.State(); s.Accepting || s.Reason != ReasonSpoolFailing || s.Spooled != 1 {
 		t.Errorf("state %+v, want not accepting and one on its way to the spool", s)

@@ -29,7 +29,7 @@ func TestCase_N18_StopLetsWorkEndAndWaitsForTheVerdict(t *testing.T) {
 	if d := sent(r.offer(conn, Offer{Ref: ref(2, 1), Runner: "checksum"}), SendDecline); len(d) != 1 {
 		t.Error("an offer was taken while stopping")
 	}
-	r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), false, out) })
+	r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), End{Ran: true}, out) })
 	if out := r.event(func(now Time, out *Effects) { r.Stored(now, ref(1, 1), out) }); out.Exit || len(results(out)) != 1 {
 		t.Fatalf("%+v, want the result sent and its verdict waited for", out)
 	}
@@ -55,7 +55,7 @@ func TestCase_N38_HeartbeatsGoOnWhileStopping(t *testing.T) {
 	if took := r.now - begun; took != 5*minute || beats < 25 {
 		t.Errorf("stopped after %d ms with %d heartbeats, want 300000 and one every 10 s", took, beats)
 	}
-	out := r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), true, out) })
+	out := r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), End{Stopped: true}, out) })
 	if len(out.Reports) != 1 || out.Reports[0].As != ReportShutdown {
 		t.Errorf("%+v, want a report of the shutdown", out.Reports)
 	}

@@ -32,6 +32,7 @@ func (s *Spec) run(a *attempt, r *wire.Result) error {
 	if err != nil {
 		return failed(causeStartFailed, err.Error())
 	}
+	a.ran = true
 	why := s.watch(a, p)
 	end := p.finish()
 	r.ExitCode = int64(end.code)

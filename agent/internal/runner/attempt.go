@@ -28,6 +28,7 @@ type attempt struct {
 	ctx   context.Context // ends when the attempt is asked to stop
 	stop  context.CancelFunc
 	grace time.Duration          // written before ctx ends
+	ran   bool                   // the program was started
 	log   atomic.Pointer[output] // nil until the program runs, and of a runner without one
 }
 
@@ -60,7 +61,11 @@ func (a *attempt) run() Done {
 	case err != nil:
 		r.Status, r.Reason, r.Detail = wire.ResultFailed, causeStartFailed, err.Error()
 	}
-	return Done{Ref: a.ref, Result: r}
+	end := Done{Ref: a.ref, Result: r, Ran: a.ran}
+	if !a.ran && r.Reason == causeStartFailed {
+		end.Unstarted = r.Detail
+	}
+	return end
 }
 
 func (a *attempt) work(r *wire.Result) error {

@@ -126,6 +126,16 @@ func (b *Book) selfTest(ctx context.Context, spec *Spec) error {
 	return nil
 }
 
+// checkPrograms looks whether what the runners start is still there.
+func (b *Book) checkPrograms() error {
+	for _, path := range b.Programs() {
+		if _, err := lookProgram(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func lastLine(out []byte) string {
 	text := strings.TrimSpace(string(out))
 	return text[strings.LastIndexByte(text, '\n')+1:]

@@ -29,6 +29,7 @@ func (checksum) check(p wire.Payload) error {
 
 // run implements task.
 func (checksum) run(a *attempt, r *wire.Result) error {
+	a.ran = true
 	f, err := os.Open(filepath.Join(a.inDir(), checksumInput))
 	if err != nil {
 		return failed(causeInputFailed, err.Error())

@@ -2,8 +2,10 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -31,6 +33,9 @@ type Done struct {
 	Result wire.Result
 	// Stopped: it was asked to end, and had not ended by itself before.
 	Stopped bool
+	// Ran: its program was started. Unstarted says why it could not be.
+	Ran       bool
+	Unstarted string
 }
 
 // Set is the attempts that run. Safe for concurrent use.
@@ -90,6 +95,30 @@ func (s *Set) Start(ref nodecore.Ref, offer wire.Offer) {
 		s.mu.Unlock()
 		s.done(end)
 	}()
+}
+
+// SelfTest looks whether an attempt could be started: the runners' programs are
+// there and pass their self-tests, and a folder of a job can be made and filled.
+func (s *Set) SelfTest(ctx context.Context) error {
+	if err := s.testFolder(); err != nil {
+		return fmt.Errorf("make a job's folder: %w", err)
+	}
+	if err := s.book.checkPrograms(); err != nil {
+		return err
+	}
+	return s.book.SelfTest(ctx)
+}
+
+// testFill is what a self-test writes: a disk that takes it takes a job's first files.
+const testFill = 1 << 20
+
+func (s *Set) testFolder() error {
+	dir := filepath.Join(s.dir, "selftest")
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "fill"), make([]byte, testFill), 0o600)
+	}
+	return errors.Join(err, os.RemoveAll(dir))
 }
 
 // Stop asks an attempt to end: TERM, the grace, KILL. Only the first call counts.

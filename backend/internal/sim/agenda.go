@@ -14,6 +14,7 @@ const (
 	evServerGone                  // the server learns that a connection ended
 	evFinish                      // an attempt's processes have ended
 	evStored                      // a result is on the node's disk, or could not be written
+	evTested                      // a node's self-test has an answer
 	evBoot                        // a node's process begins
 	evApplied                     // a transaction is in the store, or is not
 	evCommitted                   // the server hears how a transaction ended

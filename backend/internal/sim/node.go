@@ -342,6 +342,9 @@ func (n *node) act() {
 	for _, d := range out.Dials {
 		n.w.net.dial(n, d)
 	}
+	if out.SelfTest {
+		n.test()
+	}
 	ended := out.Exit
 	out.Reset()
 	if ended {

@@ -2,15 +2,16 @@ package sim
 
 import "testing"
 
-// Work waits for a node that is held for a while: the batch that lifts the hold
+// Eight at once fail to start, so the control plane holds the node before it holds
+// itself. Work waits for it: the batch that lifts the hold
 // assigns the work too, and the store takes all of it.
 func TestStore_TakesWhatNeedsTheHoldAwayThatTheBatchLifts(t *testing.T) {
 	w := newWorld(&Scenario{
 		Duration: Span(5 * minute),
 		Store:    StoreModel{Commit: Span(second)},
 		Apps:     []App{{ID: "a1", Owner: 1}},
-		Nodes:    []Nodes{{ID: "n", Owner: 1, Pool: "pool-1", Slots: 1, Role: "worker", Runners: []string{"noop"}, Spoils: "start_failed"}},
-		Demand:   []Demand{{App: "a1", Role: "worker", Runner: "noop", From: Span(second), Every: Span(10 * second), Run: Span(second), Attempts: 100}},
+		Nodes:    []Nodes{{ID: "n", Owner: 1, Pool: "pool-1", Slots: 8, Role: "worker", Runners: []string{"noop"}, Spoils: "start_failed"}},
+		Demand:   []Demand{{App: "a1", Role: "worker", Runner: "noop", From: Span(second), Every: Span(second / 4), Run: Span(second), Attempts: 100}},
 		Steps:    []Step{{T: Span(50 * second), Do: "spoil", Nodes: "n"}},
 	}, 1, nil)
 	w.run()

@@ -79,7 +79,36 @@ func (n *node) finish(key int64) {
 	r.result.RunMs = int64(n.w.now - r.began)
 	n.w.counts.ranMs += r.result.RunMs
 	n.spool = append(n.spool, handIn{ref: r.ref, result: r.result})
-	n.core.Finished(nodecore.Time(n.w.now), r.ref, r.stopped, &n.w.wants)
+	n.core.Finished(nodecore.Time(n.w.now), r.ref, endOf(&r), &n.w.wants)
+	n.act()
+}
+
+// endOf is what an end tells the node of starts.
+func endOf(r *run) nodecore.End {
+	switch {
+	case r.stopped:
+		return nodecore.End{Stopped: true}
+	case r.result.Cause == fleet.CauseStartFailed:
+		return nodecore.End{Unstarted: "as the scenario says"}
+	}
+	return nodecore.End{Ran: true}
+}
+
+// test begins the node's self-test.
+func (n *node) test() {
+	n.w.agenda.push(event{at: n.w.now + n.chance.between(10, 200), kind: evTested, node: int32(n.index), n: n.process})
+}
+
+// tested ends it: what spoils starts spoils the test.
+func (n *node) tested(process int64) {
+	if !n.alive || process != n.process {
+		return
+	}
+	why := ""
+	if n.spoils == "start_failed" {
+		why = "as the scenario says"
+	}
+	n.core.SelfTested(nodecore.Time(n.w.now), why, &n.w.wants)
 	n.act()
 }
 

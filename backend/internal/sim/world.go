@@ -230,6 +230,8 @@ func (w *World) happen(e *event) {
 		w.nodes[e.node].finish(e.n)
 	case evStored:
 		w.nodes[e.node].stored(e.n)
+	case evTested:
+		w.nodes[e.node].tested(e.n)
 	case evBoot:
 		w.nodes[e.node].boot(e.n)
 	case evApplied:
