@@ -135,23 +135,7 @@ func startFleet(t *testing.T, order fleetOrder) *fleetProcess {
 	t.Helper()
 	command := exec.Command(os.Args[0])
 	command.Env, command.Stderr = append(os.Environ(), fleetVariable+"=1"), os.Stderr
-	in, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close() // it ends with it
-		if err := command.Wait(); err != nil {
-			t.Errorf("the fleet: %v", err)
-		}
-	})
+	in, out := rig.Converse(t, command)
 	if err := json.NewEncoder(in).Encode(order); err != nil {
 		t.Fatal(err)
 	}

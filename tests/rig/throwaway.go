@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -49,7 +50,19 @@ func startCluster(t testing.TB) string {
 	t.Helper()
 	command := exec.Command(Binary(t, "testcluster"), "--", "sh", "-c", `echo "$`+clusterVariable+`"; exec cat`)
 	command.Stderr = os.Stderr
-	in, err := command.StdinPipe() // cat ends with it, and the cluster with cat
+	_, out := Converse(t, command) // cat ends with its input, and the cluster with cat
+	url, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("start a throw-away cluster: %v", err)
+	}
+	return strings.TrimSpace(url)
+}
+
+// Converse starts a program that ends with its standard input, which it gives
+// with the program's output. The test's end closes the input and waits for it.
+func Converse(t testing.TB, command *exec.Cmd) (io.WriteCloser, io.Reader) {
+	t.Helper()
+	in, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,12 +76,8 @@ func startCluster(t testing.TB) string {
 	t.Cleanup(func() {
 		_ = in.Close()
 		if err := command.Wait(); err != nil {
-			t.Errorf("stop the throw-away cluster: %v", err)
+			t.Errorf("%s: %v", command.Path, err)
 		}
 	})
-	url, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("start a throw-away cluster: %v", err)
-	}
-	return strings.TrimSpace(url)
+	return in, out
 }

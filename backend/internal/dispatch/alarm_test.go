@@ -36,14 +36,7 @@ func TestLoop_AlarmsAreAcknowledgedAndSilenced(t *testing.T) {
 	w.holdCommits()
 	answered := make(chan error, 1)
 	go func() { answered <- w.loop.AckAlarm(ctx, id, by, "ann") }()
-	receive(t, "the commit", w.db.began)
-	select {
-	case err := <-answered:
-		t.Fatalf("answered before the commit: %v", err)
-	default:
-	}
-	w.db.hold <- struct{}{}
-	if err := receive(t, "the answer", answered); err != nil {
+	if err := afterCommit(w, answered); err != nil {
 		t.Fatal(err)
 	}
 	until := w.loop.WallAt(w.loop.Now()).Add(time.Hour)

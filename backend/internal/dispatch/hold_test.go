@@ -24,14 +24,7 @@ func TestLiftHold_IsAnsweredAfterTheCommit(t *testing.T) {
 	w.await("the node's own hold", func(d *core.Dispatch) bool { return len(d.Fleet(0).Nodes[0].Record.Holds) == 1 })
 	w.holdCommits()
 	answered := lift()
-	receive(t, "the commit", w.db.began)
-	select {
-	case err := <-answered:
-		t.Fatalf("answered before the commit: %v", err)
-	default:
-	}
-	w.db.hold <- struct{}{}
-	if err := receive(t, "the answer", answered); err != nil {
+	if err := afterCommit(w, answered); err != nil {
 		t.Fatal(err)
 	}
 	w.await("no hold", func(d *core.Dispatch) bool { return len(d.Fleet(0).Nodes[0].Reasons) == 0 })

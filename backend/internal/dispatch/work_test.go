@@ -46,14 +46,7 @@ func TestCancelMany_IsAnsweredAfterOneCommit(t *testing.T) {
 		list, err := w.loop.CancelMany(context.Background(), []ids.JobID{two.Spec.ID, {1}, one.Spec.ID}, "u:1", 1000)
 		answered <- reply{list, err}
 	}()
-	receive(t, "the commit", w.db.began)
-	select {
-	case r := <-answered:
-		t.Fatalf("answered before the commit: %+v", r)
-	default:
-	}
-	w.db.hold <- struct{}{}
-	r := receive(t, "the answer", answered)
+	r := afterCommit(w, answered)
 	if r.err != nil || len(r.list) != 3 || r.list[0].State != fleet.JobCanceled || r.list[1].Open || r.list[2].State != fleet.JobCanceling {
 		t.Fatalf("answers %+v, error %v", r.list, r.err)
 	}

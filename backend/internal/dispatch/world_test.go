@@ -262,6 +262,20 @@ func (w *world) holdCommits() {
 	})
 }
 
+// afterCommit shows that a call waits for the commit that holdCommits holds, and
+// gives the answer that comes with it.
+func afterCommit[T any](w *world, answered <-chan T) T {
+	w.Helper()
+	receive(w.T, "the commit", w.db.began)
+	select {
+	case a := <-answered:
+		w.Fatalf("answered before the commit: %v", a)
+	default:
+	}
+	w.db.hold <- struct{}{}
+	return receive(w.T, "the answer", answered)
+}
+
 // inLoop looks at the loop's own state, from within it.
 func (w *world) inLoop(look func(d *core.Dispatch)) {
 	looked := make(chan struct{})
