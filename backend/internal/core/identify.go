@@ -57,7 +57,14 @@ func (d *Dispatch) identify(now fleet.Time, n *node, ev *HelloEvent, out *Effect
 	if n.known.newest.BootID != "" {
 		seen.BootID, seen.MachineID = n.known.newest.BootID, n.known.newest.MachineID
 	}
-	switch identity.Judge(&n.rec.Identity, &p, &seen) {
+	verdict, budget := identity.Judge(&n.rec.Identity, &p, &seen), &n.hellos
+	if verdict == identity.Duplicate {
+		budget = &n.strays
+	}
+	if refused := budget.take(now); refused != nil {
+		return 0, refused
+	}
+	switch verdict {
 	case identity.Duplicate:
 		d.duplicate(now, n, &p, out)
 		return 0, &fleet.Error{

@@ -42,7 +42,9 @@ type live struct {
 	bootSince fleet.Time        // when this process first heard of its boot; 0: it had that boot before
 	open      bool              // that session's connection stands
 	pending   *HelloEvent       // its hello, until the session is committed
-	doubt     fleet.Time        // until then the work of another process than the session's may still run
+	hellos    hellos
+	strays    hellos     // of its duplicates
+	doubt     fleet.Time // until then the work of another process than the session's may still run
 
 	inventory *fleet.Inventory // not known to be stored yet, or nil
 

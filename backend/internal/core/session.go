@@ -9,8 +9,8 @@ import (
 
 // Hello opens a session under the next epoch of the node, and closes the one
 // before. The node gets its welcome, and work, when the session is committed.
-// Refused (the epoch is 0): nobody told of such a node, or it has left and must
-// register first, and nothing was done; or it is a duplicate.
+// Refused (the epoch is 0): nobody told of such a node, it has left and must
+// register first, or says hello too often, and nothing was done; or it is a duplicate.
 func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int64, refused *fleet.Error) {
 	n := d.nodes[ev.Node]
 	if n == nil || n.rec.Left {

@@ -132,6 +132,7 @@ func TestHello_RefusalsHaveTheirCodes(t *testing.T) {
 		{"a taken id", helloFrom("ams-1"), fleet.Errorf(fleet.CodeNodeIDTaken, "taken"), nil, fleet.CodeNodeIDTaken, wire.CloseLicenseLimit, true},
 		{"no database at registration", helloFrom("ams-1"), fleet.Errorf(fleet.CodeUnavailable, "away"), nil, fleet.CodeUnavailable, wire.CloseRestart, false},
 		{"no database in the loop", helloFrom("ams-1"), nil, fleet.Errorf(fleet.CodeUnavailable, "away"), fleet.CodeUnavailable, wire.CloseRestart, false},
+		{"one hello too many", helloFrom("ams-1"), nil, &fleet.Error{Code: fleet.CodeRateLimited, RetryAfter: 12_000}, fleet.CodeRateLimited, wire.CloseRateLimited, false},
 		{"a fault of ours", helloFrom("ams-1"), errors.New("secret SQL"), nil, fleet.CodeInternal, wire.CloseRestart, false},
 	}
 	for _, c := range cases {
@@ -142,6 +143,9 @@ func TestHello_RefusalsHaveTheirCodes(t *testing.T) {
 		refused := hear[wire.Refused](a)
 		if code := a.ended(); refused.Code != string(c.code) || refused.Fatal != c.fatal || code != c.closing || refused.Detail == "secret SQL" {
 			t.Errorf("%s: %+v, then %s", c.name, refused, code)
+		}
+		if known, ok := c.away.(*fleet.Error); ok && refused.RetryAfterMs != int64(known.RetryAfter) {
+			t.Errorf("%s: told to wait %d ms", c.name, refused.RetryAfterMs)
 		}
 		if told := r.loop.events(); len(told) != 0 {
 			t.Errorf("%s: the loop was told %v", c.name, told)
