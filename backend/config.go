@@ -68,11 +68,16 @@ type Queue struct {
 type Retention struct {
 	Jobs   settings.Duration `toml:"jobs" help:"how long jobs are kept after the day they were made, and placements after their end; at least 24h, 0s: for ever"`
 	Alarms settings.Duration `toml:"alarms" help:"how long alarms are kept after they resolved; at least 24h, 0s: for ever"`
+
+	Artifacts settings.Duration `toml:"artifacts" help:"how long an artifact is kept after its upload when no kept job names it; at least 24h, 0s: for ever"`
+	Uploads   settings.Duration `toml:"uploads" help:"how long an upload that broke off can go on; at least 1h"`
 }
 
-// Artifact bounds uploads.
+// Artifact bounds what is uploaded.
 type Artifact struct {
-	MaxBytes int64 `toml:"max_bytes" help:"largest artifact, in bytes"`
+	MaxBytes   int64 `toml:"max_bytes" help:"largest artifact, in bytes"`
+	OwnerBytes int64 `toml:"owner_bytes" help:"all artifacts of one user, outputs of the user's apps among them, in bytes; 0: no bound"`
+	TotalBytes int64 `toml:"total_bytes" help:"all artifacts together, in bytes; 0: what the disk takes"`
 }
 
 // Log says how the server speaks.
@@ -90,8 +95,8 @@ func DefaultConfig() Config {
 			Heartbeat: seconds(10), Suspect: seconds(25), Lost: seconds(90), RedialWindow: seconds(5), OfferTimeout: seconds(5),
 		},
 		Queue:     Queue{Limit: 100_000},
-		Retention: Retention{Jobs: days(30), Alarms: days(90)},
-		Artifact:  Artifact{MaxBytes: 1 << 30},
+		Retention: Retention{Jobs: days(30), Alarms: days(90), Artifacts: days(7), Uploads: days(1)},
+		Artifact:  Artifact{MaxBytes: 1 << 30, OwnerBytes: 100 << 30},
 		Log:       Log{Level: "info", Format: "text"},
 	}
 }
@@ -203,11 +208,23 @@ func (c *Config) validateFolders() error {
 	if c.DataDir == "" {
 		return fmt.Errorf("data_dir: is empty; name a folder")
 	}
-	if c.Artifact.MaxBytes < 1 {
-		return fmt.Errorf("artifact.max_bytes: must be at least 1")
+	if err := c.Artifact.validate(); err != nil {
+		return err
 	}
 	if c.Database.AdminURL != "" && c.Database.URL == "" {
 		return fmt.Errorf("database.admin_url: set although database.url is not; set both or none")
+	}
+	return nil
+}
+
+func (a Artifact) validate() error {
+	switch {
+	case a.MaxBytes < 1:
+		return fmt.Errorf("artifact.max_bytes: must be at least 1")
+	case a.OwnerBytes < 0 || a.OwnerBytes > 0 && a.OwnerBytes < a.MaxBytes:
+		return fmt.Errorf("artifact.owner_bytes: must be at least artifact.max_bytes (%d), or 0 for no bound", a.MaxBytes)
+	case a.TotalBytes < 0 || a.TotalBytes > 0 && a.TotalBytes < a.MaxBytes:
+		return fmt.Errorf("artifact.total_bytes: must be at least artifact.max_bytes (%d), or 0 for what the disk takes", a.MaxBytes)
 	}
 	return nil
 }
@@ -238,6 +255,12 @@ func (r Retention) validate() error {
 	}
 	if r.Alarms != 0 && r.Alarms < days(1) {
 		return fmt.Errorf("retention.alarms: %v is under 24h; 0s keeps them for ever", r.Alarms)
+	}
+	if r.Artifacts != 0 && r.Artifacts < days(1) {
+		return fmt.Errorf("retention.artifacts: %v is under 24h; 0s keeps them for ever", r.Artifacts)
+	}
+	if time.Duration(r.Uploads) < time.Hour {
+		return fmt.Errorf("retention.uploads: %v is under 1h", r.Uploads)
 	}
 	return nil
 }

@@ -27,6 +27,10 @@ func TestLoadConfig_RefusesWithTheSetting(t *testing.T) {
 		"format":         {map[string]string{"log.format": "xml"}, "log.format:"},
 		"data dir":       {map[string]string{"data_dir": ""}, "data_dir:"},
 		"artifact bytes": {map[string]string{"artifact.max_bytes": "0"}, "artifact.max_bytes:"},
+		"owner bytes":    {map[string]string{"artifact.owner_bytes": "1000"}, "artifact.owner_bytes:"},
+		"total bytes":    {map[string]string{"artifact.total_bytes": "-1"}, "artifact.total_bytes:"},
+		"artifacts kept": {map[string]string{"retention.artifacts": "1h"}, "retention.artifacts:"},
+		"uploads kept":   {map[string]string{"retention.uploads": "0s"}, "retention.uploads:"},
 		"admin alone":    {map[string]string{"database.admin_url": "x"}, "database.admin_url:"},
 		"unknown":        {map[string]string{"databse.url": "x"}, "did you mean database.url?"},
 	} {

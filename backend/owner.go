@@ -45,6 +45,8 @@ type owner struct {
 	view    *view.View
 	gateway *session.Gateway
 	answers answering
+
+	artifacts *artifact.Store
 }
 
 func newOwner(cfg Config, db *store.DB, shard *store.Shard, log *slog.Logger) (*owner, error) {
@@ -133,13 +135,14 @@ func (o *owner) open(ctx context.Context, front *gate, handler http.Handler, add
 }
 
 func (o *owner) newAPI() (http.Handler, error) {
-	artifacts, err := artifact.Open(filepath.Join(o.cfg.DataDir, "artifacts"), o.cfg.Artifact.MaxBytes)
-	if err != nil {
+	limits := artifact.Limits{File: o.cfg.Artifact.MaxBytes, Owner: o.cfg.Artifact.OwnerBytes, Total: o.cfg.Artifact.TotalBytes}
+	var err error
+	if o.artifacts, err = artifact.Open(filepath.Join(o.cfg.DataDir, "artifacts"), limits, o.db); err != nil {
 		return nil, err
 	}
 	build := buildinfo.Get()
 	return api.New(api.Config{
-		Store: o.db, Dispatch: o.loop, Artifacts: artifacts, Gate: o.gate, Policy: o.policy,
+		Store: o.db, Dispatch: o.loop, Artifacts: o.artifacts, Gate: o.gate, Policy: o.policy,
 		Consoles: o.gateway, Histories: o.view, Logs: o.hub, Channel: o.gateway, Ready: o, Now: time.Now, Log: o.log,
 		Fleet: o.cfg.Name, Heartbeat: time.Duration(o.cfg.Lease.Heartbeat), Version: rest.Version{Version: build.Version, Commit: build.Commit, Go: build.Go},
 	})
@@ -230,9 +233,30 @@ func (o *owner) prune(ctx context.Context, now time.Time) error {
 		}
 	}
 	if kept := time.Duration(o.cfg.Retention.Alarms); kept > 0 {
-		return o.db.PruneAlarms(ctx, now.Add(-kept))
+		if err := o.db.PruneAlarms(ctx, now.Add(-kept)); err != nil {
+			return err
+		}
 	}
-	return nil
+	return o.pruneArtifacts(ctx, now)
+}
+
+// pruneArtifacts forgets old artifacts, and then removes the files that nobody's
+// row names any more, with what is left of uploads.
+func (o *owner) pruneArtifacts(ctx context.Context, now time.Time) error {
+	if kept := time.Duration(o.cfg.Retention.Artifacts); kept > 0 {
+		jobs := time.Unix(0, 0) // all are kept
+		if kept := time.Duration(o.cfg.Retention.Jobs); kept > 0 {
+			jobs = now.Add(-kept)
+		}
+		if err := o.db.PruneArtifacts(ctx, now.Add(-kept), jobs); err != nil {
+			return err
+		}
+	}
+	swept, err := o.artifacts.Sweep(ctx, now.Add(-time.Duration(o.cfg.Retention.Uploads)))
+	if swept != (artifact.Swept{}) {
+		o.log.Info("artifacts are removed from the disk", "files", swept.Files, "unfinished_uploads", swept.Uploads, "bytes", swept.Bytes)
+	}
+	return err
 }
 
 func (o *owner) warn(what string, err error) {

@@ -22,54 +22,87 @@ import (
 // uploadStall is how long an upload may bring nothing.
 const uploadStall = 30 * time.Second
 
-// putArtifact takes a file under the digest in the path.
-func (a *API) putArtifact(c *call) error {
-	digest, ok := artifact.ParseDigest(c.param("digest"))
-	if !ok {
-		return badRequest("the path ends with sha256: and 64 lower-case hex digits")
-	}
+// sender is who uploads a file, and whose it will be.
+type sender struct {
+	name  string // the same for each part of one file, and nobody else's
+	owner int64
+	note  func(*call, record.Artifact) error
+}
+
+// sender is a user, for whom the file is kept, or a node that has an output of an
+// attempt that it holds.
+func (a *API) sender(c *call) (sender, error) {
 	if c.who.Kind == access.ByNodeSecret {
-		return a.putOutput(c, digest)
+		return a.nodeSender(c)
 	}
 	if c.QueryParam("job") != "" || c.QueryParam("attempt") != "" {
-		return badRequest("job and attempt are for nodes, which upload outputs")
+		return sender{}, badRequest("job and attempt are for nodes, which upload outputs")
 	}
-	return a.receive(c, digest, a.note)
+	user := c.who.User.ID
+	return sender{name: "user " + userText(user), owner: user, note: func(c *call, row record.Artifact) error {
+		row.Owner = user
+		return a.store.PutArtifact(c.ctx(), row)
+	}}, nil
 }
 
-// postArtifact takes a file and answers under which digest it is kept.
-func (a *API) postArtifact(c *call) error { return a.receive(c, "", a.note) }
-
-// note keeps the file as one of the asking user's.
-func (a *API) note(c *call, row record.Artifact) error {
-	row.Owner = c.who.User.ID
-	return a.store.PutArtifact(c.ctx(), row)
+// pathDigest is the path's artifact that is uploaded.
+func (c *call) pathDigest() (artifact.Digest, error) {
+	digest, ok := artifact.ParseDigest(c.param("digest"))
+	if !ok {
+		return "", badRequest("the path ends with sha256: and 64 lower-case hex digits")
+	}
+	return digest, nil
 }
 
-// receive stores the body, and then has it noted. What the client says of its
-// digest, in the path, in ?digest or as Content-Digest, must be true.
-func (a *API) receive(c *call, announced artifact.Digest, note func(*call, record.Artifact) error) error {
-	announced, err := c.announced(announced)
+// putArtifact takes a file under the digest in the path.
+func (a *API) putArtifact(c *call) error {
+	digest, err := c.pathDigest()
 	if err != nil {
 		return err
 	}
-	if c.Request().ContentLength > a.artifacts.Max() {
-		return fleet.Errorf(fleet.CodeTooLarge, "an artifact is at most "+strconv.FormatInt(a.artifacts.Max(), 10)+" bytes")
+	return a.takeWhole(c, digest)
+}
+
+// postArtifact takes a file and answers under which digest it is kept.
+func (a *API) postArtifact(c *call) error { return a.takeWhole(c, "") }
+
+// takeWhole takes a file in one request. What the client says of its digest, in the
+// path, in ?digest or as Content-Digest, must be true.
+func (a *API) takeWhole(c *call, announced artifact.Digest) error {
+	by, err := a.sender(c)
+	if err != nil {
+		return err
 	}
+	announced, err = c.announced(announced)
+	if err != nil {
+		return err
+	}
+	return a.take(c, by, artifact.Upload{Digest: announced, Size: c.Request().ContentLength})
+}
+
+// take receives the body as the upload's next bytes, and answers what is kept or
+// how much is there.
+func (a *API) take(c *call, by sender, u artifact.Upload) error {
+	if c.Request().ContentLength < 0 {
+		return badRequest("send Content-Length: an upload says how long it is")
+	}
+	u.Owner = by.owner
 	conn := http.NewResponseController(c.Response())
-	body := &stallGuard{Reader: http.MaxBytesReader(c.Response(), c.Request().Body, a.artifacts.Max()), conn: conn}
-	digest, size, err := a.artifacts.Put(body, announced)
+	body := &stallGuard{Reader: c.Request().Body, conn: conn}
+	got, err := a.artifacts.Receive(c.ctx(), u, body, func(digest artifact.Digest) error {
+		readWithin(conn, 0)
+		return by.note(c, record.Artifact{Digest: string(digest), Size: u.Size, CreatedAt: a.now()})
+	})
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, io.ErrUnexpectedEOF):
 		return &fleet.Error{Code: fleet.CodeBadRequest, Detail: "the body ended early", Cause: err}
 	case err != nil:
 		return err
+	case !got.Whole:
+		readWithin(conn, 0)
+		return a.answerOffset(c, got.Size)
 	}
-	readWithin(conn, 0)
-	if err := note(c, record.Artifact{Digest: string(digest), Size: size, CreatedAt: a.now()}); err != nil {
-		return err
-	}
-	return c.created("/v1/artifacts/"+string(digest), rest.Artifact{Digest: string(digest), Size: size})
+	return c.created("/v1/artifacts/"+string(got.Digest), rest.Artifact{Digest: string(got.Digest), Size: got.Size})
 }
 
 // announced is what the client says that the digest is; empty: nothing.

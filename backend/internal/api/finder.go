@@ -51,6 +51,11 @@ func (f *finder) complete(spec *fleet.JobSpec) error {
 			return err
 		}
 	}
+	return f.inputs(spec)
+}
+
+// inputs fills in their sizes, and has their files kept as long as the job is.
+func (f *finder) inputs(spec *fleet.JobSpec) (err error) {
 	for i := range spec.Inputs {
 		in := &spec.Inputs[i]
 		in.Size, err = f.size(artifact.Digest(in.Digest))
@@ -100,7 +105,7 @@ func (f *finder) size(digest artifact.Digest) (int64, error) {
 	if size, ok := f.sizes[digest]; ok {
 		return size, nil
 	}
-	kept, err := f.api.store.Artifact(f.call.ctx(), string(digest), f.call.owner())
+	kept, err := f.api.store.UseArtifact(f.call.ctx(), string(digest), f.call.owner())
 	if err == nil {
 		f.sizes[digest] = kept.Size
 	}

@@ -36,6 +36,9 @@ func (a *API) retryJob(c *call) error {
 	}
 	spec := row.Spec
 	spec.RetryOf, spec.NotBeforeMs = id, 0
+	if err := a.newFinder(c).inputs(&spec); err != nil {
+		return err
+	}
 	return a.submit(c, &spec, posted, 0)
 }
 

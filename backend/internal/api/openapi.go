@@ -153,6 +153,10 @@ func (g *documentWriter) headers(r *Route) (list openapi3.Parameters) {
 	if r.Object == "artifact" && r.Action == "upload" {
 		header(rest.HeaderContentDigest, "sha-256=:<base64>: (RFC 9530); it must be true.")
 	}
+	if r.Method == http.MethodPatch {
+		header(rest.HeaderUploadOffset, "Where the body begins, in bytes: as much as is there.")
+		header(rest.HeaderUploadLength, "Bytes of the whole file.")
+	}
 	return list
 }
 
@@ -162,7 +166,7 @@ func (g *documentWriter) open(r *Route) bool {
 }
 
 func (g *documentWriter) request(op *openapi3.Operation, r *Route) error {
-	if r.Object == "artifact" && r.Action == "upload" {
+	if r.Object == "artifact" && (r.Action == "upload" || r.Method == http.MethodPatch) {
 		body := openapi3.NewRequestBody().WithRequired(true).
 			WithContent(openapi3.NewContentWithSchema(openapi3.NewBytesSchema().WithFormat("binary"), []string{"application/octet-stream"}))
 		op.RequestBody = &openapi3.RequestBodyRef{Value: body}

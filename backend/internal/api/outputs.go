@@ -1,32 +1,35 @@
 package api
 
 import (
+	"fmt"
 	"strconv"
 
-	"rockpool/backend/internal/artifact"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/record"
 	"rockpool/shared/ids"
 )
 
 // errNoAttempt refuses a node's upload that is no output of anything.
-var errNoAttempt = fleet.Errorf(fleet.CodeForbidden, "a node uploads outputs of an attempt that it holds: PUT with ?job and ?attempt")
+var errNoAttempt = fleet.Errorf(fleet.CodeForbidden, "a node uploads outputs of an attempt that it holds: with ?job and ?attempt")
 
-// putOutput takes a file from a node as an output of an attempt that it holds.
-// Whether it holds it is asked before the bytes are read, so that a stranger
-// costs no disk, and once more by the statement that notes the file.
-func (a *API) putOutput(c *call, digest artifact.Digest) error {
+// nodeSender is a node that uploads an output of an attempt that it holds. Whether
+// it holds it is asked before the bytes are read, so that a stranger costs no disk,
+// and once more by the statement that notes the file. What broke off in one attempt
+// does not go on in another.
+func (a *API) nodeSender(c *call) (sender, error) {
 	job, attempt, err := c.attempt()
 	if err != nil {
-		return err
+		return sender{}, err
 	}
 	node := c.who.Node.ID
-	if err := a.store.HoldsAttempt(c.ctx(), node, job, attempt); err != nil {
-		return err
+	owner, err := a.store.HoldsAttempt(c.ctx(), node, job, attempt)
+	if err != nil {
+		return sender{}, err
 	}
-	return a.receive(c, digest, func(c *call, row record.Artifact) error {
+	name := fmt.Sprintf("node %s %s %d", node, job, attempt)
+	return sender{name: name, owner: owner, note: func(c *call, row record.Artifact) error {
 		return a.store.PutOutput(c.ctx(), node, job, attempt, row)
-	})
+	}}, nil
 }
 
 // attempt is what a node says that it holds.

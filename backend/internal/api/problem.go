@@ -32,6 +32,7 @@ var titles = map[fleet.Code]string{
 	fleet.CodeLicenseRefused:    "The license does not allow it",
 	fleet.CodePreconditionFail:  "It has changed since it was read",
 	fleet.CodeTooLarge:          "The body is too large",
+	fleet.CodeStorageFull:       "There is no room for this file",
 	fleet.CodeUnsupportedMedia:  "The body must be JSON",
 	fleet.CodeUnprocessable:     "The request can't be carried out",
 	fleet.CodeIdempotencyReused: "The key was used for another request",

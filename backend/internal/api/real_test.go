@@ -86,7 +86,7 @@ func (s *server) newAPI() *API {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	files, err := artifact.Open(s.t.TempDir(), 1<<20)
+	files, err := artifact.Open(s.t.TempDir(), artifact.Limits{File: 1 << 20}, s.db)
 	if err != nil {
 		s.t.Fatal(err)
 	}

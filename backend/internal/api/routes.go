@@ -8,11 +8,12 @@ import (
 )
 
 const (
-	get  = http.MethodGet
-	head = http.MethodHead
-	post = http.MethodPost
-	put  = http.MethodPut
-	del  = http.MethodDelete
+	get   = http.MethodGet
+	head  = http.MethodHead
+	post  = http.MethodPost
+	put   = http.MethodPut
+	patch = http.MethodPatch
+	del   = http.MethodDelete
 )
 
 // Statuses that rows share.
@@ -262,15 +263,21 @@ var accountRoutes = []Route{
 var artifactRoutes = []Route{
 	{Method: post, Path: "/v1/artifacts", Object: "artifact", Action: "upload", handling: plain((*API).postArtifact),
 		Summary: "Upload a file; the answer names its digest. ?digest and Content-Digest are checked.",
-		Query:   []string{"digest"}, Answers: rest.Artifact{}, Status: created, Fails: []int{413, 422}, Streams: true},
+		Query:   []string{"digest"}, Answers: rest.Artifact{}, Status: created, Fails: []int{413, 422, 507}, Streams: true},
 	{Method: put, Path: "/v1/artifacts/:digest", Object: "artifact", Action: "put", handling: plain((*API).putArtifact),
 		Summary: "Upload a file under its digest, which is checked. A node names ?job and ?attempt: an output of one that it holds, which is the app owner's.",
-		Query:   []string{"job", "attempt"}, Answers: rest.Artifact{}, Status: created, Fails: []int{404, 413, 422}, Streams: true},
+		Query:   []string{"job", "attempt"}, Answers: rest.Artifact{}, Status: created, Fails: []int{404, 413, 422, 507}, Streams: true},
 	{Method: get, Path: "/v1/artifacts/:digest", Object: "artifact", Action: "read", handling: plain((*API).getArtifact),
 		Summary: "Download a file. A node gets the inputs of the jobs that are open on it.",
 		Media:   "application/octet-stream", Status: []int{200, 206, 304}, Fails: []int{404, 416}, Streams: true},
 	{Method: head, Path: "/v1/artifacts/:digest", Object: "artifact", Action: "read", handling: plain((*API).getArtifact),
 		Summary: "Is the file there, and how large is it?", Status: []int{200, 206, 304}, Fails: []int{404, 416}, Streams: true},
+	{Method: head, Path: "/v1/uploads/:digest", Object: "artifact", Action: "put", handling: plain((*API).uploadOffset),
+		Summary: "How much of one's upload in parts is there? Upload-Offset says it; 0 when there is none. A node names ?job and ?attempt.",
+		Query:   []string{"job", "attempt"}, Status: noBody, Fails: missing},
+	{Method: patch, Path: "/v1/uploads/:digest", Object: "artifact", Action: "put", handling: plain((*API).patchUpload),
+		Summary: "Upload the next bytes of a file, from Upload-Offset on. 204 says how many are there, 201 that all are and that the digest is true. Another offset than what is there is 409.",
+		Query:   []string{"job", "attempt"}, Answers: rest.Artifact{}, Status: []int{201, 204}, Fails: []int{404, 409, 413, 422, 507}, Streams: true},
 }
 
 var systemRoutes = []Route{

@@ -159,13 +159,14 @@ type SetupStore interface {
 type ArtifactStore interface {
 	PutArtifact(ctx context.Context, artifact record.Artifact) error
 	Artifact(ctx context.Context, digest string, owner *int64) (record.Artifact, error)
+	UseArtifact(ctx context.Context, digest string, owner *int64) (record.Artifact, error) // keeps it for a job's sake
 	ArtifactForNode(ctx context.Context, digest, node string) (record.Artifact, error)
 }
 
-// OutputStore takes the outputs of an attempt that a node holds: not_found when
-// it does not, or not any more.
+// OutputStore takes the outputs of an attempt that a node holds, for their owner:
+// not_found when it does not, or not any more.
 type OutputStore interface {
-	HoldsAttempt(ctx context.Context, node string, job ids.JobID, attempt int32) error
+	HoldsAttempt(ctx context.Context, node string, job ids.JobID, attempt int32) (owner int64, err error)
 	PutOutput(ctx context.Context, node string, job ids.JobID, attempt int32, artifact record.Artifact) error
 }
 

@@ -168,6 +168,21 @@ func (w *world) Artifact(_ context.Context, digest string, owner *int64) (record
 	return record.Artifact{}, none("artifact")
 }
 
+func (w *world) UseArtifact(ctx context.Context, digest string, owner *int64) (record.Artifact, error) {
+	return w.Artifact(ctx, digest, owner)
+}
+
+func (w *world) OwnedBytes(_ context.Context, owner int64) (bytes int64, err error) {
+	for _, a := range w.artifacts {
+		if a.Owner == owner {
+			bytes += a.Size
+		}
+	}
+	return bytes, nil
+}
+
+func (w *world) UnknownArtifacts(context.Context, []string) ([]string, error) { return nil, nil }
+
 // ArtifactForNode: the open job on Ann's node names Ann's file.
 func (w *world) ArtifactForNode(ctx context.Context, digest, node string) (record.Artifact, error) {
 	owner := ann
@@ -178,20 +193,21 @@ func (w *world) ArtifactForNode(ctx context.Context, digest, node string) (recor
 }
 
 // HoldsAttempt: Ann's node holds the first attempt of Ann's job until it has ended.
-func (w *world) HoldsAttempt(_ context.Context, node string, job ids.JobID, attempt int32) error {
+func (w *world) HoldsAttempt(_ context.Context, node string, job ids.JobID, attempt int32) (int64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if j := w.jobs[job]; node == "node-7" && job == jobIDOf(ann) && attempt == 1 && !j.State.Terminal() {
-		return nil
+		return ann, nil
 	}
-	return none("attempt")
+	return 0, none("attempt")
 }
 
 func (w *world) PutOutput(ctx context.Context, node string, job ids.JobID, attempt int32, a record.Artifact) error {
-	if err := w.HoldsAttempt(ctx, node, job, attempt); err != nil {
+	owner, err := w.HoldsAttempt(ctx, node, job, attempt)
+	if err != nil {
 		return err
 	}
-	a.Owner = ann
+	a.Owner = owner
 	return w.PutArtifact(ctx, a)
 }
 

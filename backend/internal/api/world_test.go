@@ -105,12 +105,13 @@ func newWorld(t testing.TB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := artifact.Open(t.TempDir(), 1<<16)
+	files, err := artifact.Open(t.TempDir(), artifact.Limits{File: 1 << 16, Owner: 1 << 17}, w)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, owner := range []int64{ann, bob} {
-		if _, _, err := files.Put(strings.NewReader(contentOf(owner)), ""); err != nil {
+		u := artifact.Upload{Owner: owner, Size: int64(len(contentOf(owner)))}
+		if _, err := files.Receive(t.Context(), u, strings.NewReader(contentOf(owner)), func(artifact.Digest) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,101 +1,107 @@
 package artifact
 
 import (
-	"crypto/sha256"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+	"strings"
+	"sync"
+	"sync/atomic"
 
 	"rockpool/backend/internal/core/fleet"
 )
 
-// Store is the folder of artifacts. Safe for concurrent use.
-type Store struct {
-	root string
-	max  int64
+// Rows is what the database says of the files.
+type Rows interface {
+	// OwnedBytes adds up the owner's artifacts.
+	OwnedBytes(ctx context.Context, owner int64) (int64, error)
+	// UnknownArtifacts gives those of the digests that no row names.
+	UnknownArtifacts(ctx context.Context, digests []string) ([]string, error)
 }
 
-// Open makes the folder (0700) when it is missing and drops what a crash left of
-// unfinished uploads. max is the largest artifact in bytes.
-func Open(root string, max int64) (*Store, error) {
-	if max <= 0 {
-		return nil, fmt.Errorf("the largest artifact must be at least 1 byte, not %d", max)
+// Store is the folder of artifacts. Safe for concurrent use.
+type Store struct {
+	root   string
+	rows   Rows
+	book   book
+	serial atomic.Int64 // names whole uploads
+
+	// naming is held shared from a file's rename to its row, and whole while files
+	// without a row are looked for.
+	naming sync.RWMutex
+}
+
+// Open makes the folder (0700) when it is missing, counts what is in it and drops
+// what a crash left of uploads that can't go on.
+func Open(root string, limits Limits, rows Rows) (*Store, error) {
+	if limits.File <= 0 {
+		return nil, fmt.Errorf("the largest artifact must be at least 1 byte, not %d", limits.File)
 	}
-	s := &Store{root: root, max: max}
-	if err := os.RemoveAll(s.incoming()); err != nil {
-		return nil, fmt.Errorf("drop unfinished uploads: %w", err)
-	}
-	for _, dir := range []string{s.incoming(), filepath.Join(root, "sha256")} {
+	s := &Store{root: root, rows: rows, book: book{limits: limits, uploads: map[string]entry{}}}
+	for _, dir := range []string{s.incoming(), s.finished()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("make the folder of artifacts: %w", err)
 		}
 	}
+	if err := s.recall(); err != nil {
+		return nil, fmt.Errorf("look through the folder of artifacts: %w", err)
+	}
 	return s, nil
 }
 
-// Max is the largest artifact in bytes.
-func (s *Store) Max() int64 { return s.max }
-
-// Put stores what body reads as, and returns its digest and size once it is on
-// the disk. A digest that was announced must match; empty: none was. Errors are
-// *fleet.Error: too_large, unprocessable (another digest), unavailable (the disk
-// is full), or the reader's own.
-func (s *Store) Put(body io.Reader, announced Digest) (Digest, int64, error) {
-	file, err := os.CreateTemp(s.incoming(), "upload-*")
+// recall counts what is there.
+func (s *Store) recall() error {
+	err := each(s.incoming(), func(info fs.FileInfo) error {
+		if !strings.HasSuffix(info.Name(), partSuffix) {
+			return os.Remove(filepath.Join(s.incoming(), info.Name()))
+		}
+		s.book.recall(info.Name(), info.Size())
+		return nil
+	})
 	if err != nil {
-		return "", 0, diskError(err)
-	}
-	defer os.Remove(file.Name()) // a no-op once it is renamed
-	defer file.Close()
-	digest, size, err := s.receive(file, body)
-	if err != nil {
-		return "", 0, err
-	}
-	if announced != "" && announced != digest {
-		return "", 0, fleet.Errorf(fleet.CodeUnprocessable, fmt.Sprintf("the body's digest is %s, not the announced %s", digest, announced))
-	}
-	if err := s.keep(file, digest); err != nil {
-		return "", 0, diskError(err)
-	}
-	return digest, size, nil
-}
-
-// receive writes body to file and sums it on the way, up to one byte over the bound.
-func (s *Store) receive(file *os.File, body io.Reader) (Digest, int64, error) {
-	sum := sha256.New()
-	size, err := io.Copy(io.MultiWriter(file, sum), io.LimitReader(body, s.max+1))
-	if err != nil {
-		return "", 0, diskError(err)
-	}
-	if size > s.max {
-		return "", 0, fleet.Errorf(fleet.CodeTooLarge, fmt.Sprintf("an artifact is at most %d bytes", s.max))
-	}
-	return DigestOf(sum.Sum(nil)), size, nil
-}
-
-// keep gives a finished file its name. An equal file that is there already is
-// replaced: same content, and a damaged one is healed.
-func (s *Store) keep(file *os.File, digest Digest) error {
-	if err := file.Sync(); err != nil {
 		return err
 	}
-	path := s.path(digest)
-	if err := os.Mkdir(filepath.Dir(path), 0o700); err == nil {
-		if err := syncDir(filepath.Dir(filepath.Dir(path))); err != nil {
+	return s.eachFolder(func(dir string) error {
+		return each(dir, func(info fs.FileInfo) error { s.book.add(info.Size()); return nil })
+	})
+}
+
+// eachFolder gives the folders of finished files.
+func (s *Store) eachFolder(do func(dir string) error) error {
+	return each(s.finished(), func(info fs.FileInfo) error {
+		if !info.IsDir() {
+			return nil
+		}
+		return do(filepath.Join(s.finished(), info.Name()))
+	})
+}
+
+// each gives what stands in a folder. What vanishes meanwhile is left out.
+func each(dir string, do func(fs.FileInfo) error) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = do(info)
+		}
+		if err != nil {
 			return err
 		}
-	} else if !errors.Is(err, fs.ErrExist) {
-		return err
 	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
+	return nil
 }
+
+// Max is the largest artifact in bytes.
+func (s *Store) Max() int64 { return s.book.limits.File }
 
 // Get opens an artifact's bytes; the caller closes it. not_found when the file
 // is gone although a record names it.
@@ -111,10 +117,11 @@ func (s *Store) Get(digest Digest) (*os.File, error) {
 }
 
 func (s *Store) incoming() string { return filepath.Join(s.root, "incoming") }
+func (s *Store) finished() string { return filepath.Join(s.root, "sha256") }
 
 func (s *Store) path(d Digest) string {
 	letters := d.letters()
-	return filepath.Join(s.root, "sha256", letters[:2], letters)
+	return filepath.Join(s.finished(), letters[:2], letters)
 }
 
 func syncDir(path string) error {
@@ -124,12 +131,4 @@ func syncDir(path string) error {
 	}
 	defer dir.Close()
 	return dir.Sync()
-}
-
-// diskError tells a full disk from other trouble: it passes, the client tries again.
-func diskError(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return &fleet.Error{Code: fleet.CodeUnavailable, Detail: "the disk is full: try again later", Cause: err}
-	}
-	return fmt.Errorf("store an artifact: %w", err)
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 
 	"rockpool/backend/internal/rest"
@@ -51,7 +52,8 @@ func (c *Client) HasArtifact(ctx context.Context, digest string) (bool, error) {
 }
 
 // UploadFile uploads a regular file unless the server has its content already,
-// and returns its address. Its bytes are summed first and then streamed.
+// and returns its address. Its bytes are summed first and then streamed. What an
+// earlier upload of it that broke off brought is not sent again.
 func (c *Client) UploadFile(ctx context.Context, path string) (rest.Artifact, error) {
 	// Asked before it is opened: opening a pipe waits for its writer.
 	if info, err := os.Stat(path); err != nil {
@@ -73,38 +75,88 @@ func (c *Client) UploadFile(ctx context.Context, path string) (rest.Artifact, er
 	if there, err := c.HasArtifact(ctx, digest); err != nil || there {
 		return rest.Artifact{Digest: digest, Size: size}, err
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return rest.Artifact{}, fmt.Errorf("read %s again: %w", path, err)
+	offset, err := c.UploadOffset(ctx, digest)
+	if err != nil {
+		return rest.Artifact{}, err
 	}
-	return c.PutArtifact(ctx, digest, size, file)
+	offset = min(offset, size)
+	return c.PatchUpload(ctx, digest, offset, size, io.NewSectionReader(file, offset, size-offset))
 }
 
 // PutArtifact uploads exactly size bytes of body, which the server checks
 // against digest.
 func (c *Client) PutArtifact(ctx context.Context, digest string, size int64, body io.Reader) (rest.Artifact, error) {
-	if !IsDigest(digest) {
-		return rest.Artifact{}, fmt.Errorf("%q is no digest: it reads sha256: and 64 lower-case hex digits", digest)
-	}
-	// NopCloser: the transport shall not close what it did not open.
-	req, err := c.request(ctx, http.MethodPut, route("v1", "artifacts", digest), nil, io.NopCloser(body))
+	req, err := c.upload(ctx, http.MethodPut, "artifacts", digest, size, body)
 	if err != nil {
 		return rest.Artifact{}, err
+	}
+	req.Header.Set(rest.HeaderContentDigest, contentDigest(digest))
+	return c.kept(req)
+}
+
+// UploadOffset asks how many bytes of an upload in parts the server has.
+func (c *Client) UploadOffset(ctx context.Context, digest string) (int64, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errSilent)
+	defer cancel()
+	req, err := c.request(ctx, http.MethodHead, route("v1", "uploads", digest), nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := c.send(req)
+	if err != nil {
+		return 0, err
+	}
+	resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		return 0, refusal(resp)
+	}
+	offset, err := strconv.ParseInt(resp.Header.Get(rest.HeaderUploadOffset), 10, 64)
+	if err != nil || offset < 0 {
+		return 0, fmt.Errorf("the server answers with no %s", rest.HeaderUploadOffset)
+	}
+	return offset, nil
+}
+
+// PatchUpload uploads the rest of a file of size bytes, from offset on: what is cut
+// can go on later.
+func (c *Client) PatchUpload(ctx context.Context, digest string, offset, size int64, body io.Reader) (rest.Artifact, error) {
+	req, err := c.upload(ctx, http.MethodPatch, "uploads", digest, size-offset, body)
+	if err != nil {
+		return rest.Artifact{}, err
+	}
+	req.Header.Set(rest.HeaderUploadOffset, strconv.FormatInt(offset, 10))
+	req.Header.Set(rest.HeaderUploadLength, strconv.FormatInt(size, 10))
+	return c.kept(req)
+}
+
+// upload is a request with exactly size bytes of body.
+func (c *Client) upload(ctx context.Context, method, what, digest string, size int64, body io.Reader) (*http.Request, error) {
+	if !IsDigest(digest) {
+		return nil, fmt.Errorf("%q is no digest: it reads sha256: and 64 lower-case hex digits", digest)
+	}
+	// NopCloser: the transport shall not close what it did not open.
+	req, err := c.request(ctx, method, route("v1", what, digest), nil, io.NopCloser(body))
+	if err != nil {
+		return nil, err
 	}
 	req.ContentLength = size
 	if size == 0 {
 		req.Body = http.NoBody
 	}
 	req.Header.Set("Content-Type", "application/octet-stream")
-	req.Header.Set(rest.HeaderContentDigest, contentDigest(digest))
+	return req, nil
+}
+
+// kept sends an upload, of which the server has the whole then.
+func (c *Client) kept(req *http.Request) (kept rest.Artifact, err error) {
 	resp, err := c.send(req)
 	if err != nil {
-		return rest.Artifact{}, err
+		return kept, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {
-		return rest.Artifact{}, refusal(resp)
+		return kept, refusal(resp)
 	}
-	var kept rest.Artifact
 	return kept, c.read(resp, &kept)
 }
 

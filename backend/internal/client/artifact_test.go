@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,15 +20,19 @@ import (
 // shelf keeps artifacts in memory like the server's routes do.
 type shelf struct {
 	kept    map[string][]byte
+	part    []byte // of an upload that broke off
 	uploads atomic.Int32
 }
 
 func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	digest := strings.TrimPrefix(r.URL.Path, "/v1/artifacts/")
+	digest := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	body, there := s.kept[digest]
 	switch {
-	case r.Method == http.MethodPut:
-		s.put(w, r, digest)
+	case strings.HasPrefix(r.URL.Path, "/v1/uploads/") && r.Method == http.MethodHead:
+		w.Header().Set(rest.HeaderUploadOffset, strconv.Itoa(len(s.part)))
+		w.WriteHeader(http.StatusNoContent)
+	case r.Method == http.MethodPatch:
+		s.patch(w, r, digest)
 	case !there:
 		answer(w, 404, rest.ProblemType, `{"code": "not_found", "detail": "there is no such artifact"}`)
 	case r.Method == http.MethodGet:
@@ -35,14 +40,20 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *shelf) put(w http.ResponseWriter, r *http.Request, digest string) {
+func (s *shelf) patch(w http.ResponseWriter, r *http.Request, digest string) {
 	s.uploads.Add(1)
+	if offset := r.Header.Get(rest.HeaderUploadOffset); offset != strconv.Itoa(len(s.part)) {
+		answer(w, 409, rest.ProblemType, `{"code": "conflict", "detail": "another offset"}`)
+		return
+	}
 	body, err := io.ReadAll(r.Body)
-	if got := digestOfBytes(body); err != nil || got != digest || r.ContentLength != int64(len(body)) {
+	length := r.ContentLength + int64(len(s.part))
+	body = append(s.part, body...)
+	if got := digestOfBytes(body); err != nil || got != digest || length != int64(len(body)) || r.Header.Get(rest.HeaderUploadLength) != strconv.Itoa(len(body)) {
 		answer(w, 422, rest.ProblemType, `{"code": "unprocessable", "detail": "another digest"}`)
 		return
 	}
-	s.kept[digest] = body
+	s.kept[digest], s.part = body, nil
 	answer(w, 201, "application/json", fmt.Sprintf(`{"digest": %q, "size": %d}`, digest, len(body)))
 }
 
@@ -71,6 +82,18 @@ func TestUploadFile_OnceOnly(t *testing.T) {
 				t.Errorf("%d of %d bytes came back, %v", back.Len(), len(content), err)
 			}
 		})
+	}
+}
+
+func TestUploadFile_GoesOnWhereItBrokeOff(t *testing.T) {
+	s := &shelf{kept: map[string][]byte{}, part: []byte("what c")}
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("what comes in parts"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := against(t, s.ServeHTTP).UploadFile(t.Context(), path)
+	if err != nil || string(s.kept[kept.Digest]) != "what comes in parts" {
+		t.Errorf("kept %+v, %v", kept, err)
 	}
 }
 

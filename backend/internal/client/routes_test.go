@@ -92,6 +92,8 @@ func everyCall(ctx context.Context, c *Client) {
 	_, _ = c.Setup(ctx, rest.SetupRequest{})
 	_, _ = c.HasArtifact(ctx, digest)
 	_, _ = c.PutArtifact(ctx, digest, 0, strings.NewReader(""))
+	_, _ = c.UploadOffset(ctx, digest)
+	_, _ = c.PatchUpload(ctx, digest, 0, 0, strings.NewReader(""))
 	_, _ = c.GetArtifact(ctx, digest, io.Discard)
 	_, _ = c.Audit(ctx, AuditFilter{}, page)
 	_, _ = c.VerifyAudit(ctx)

@@ -24,3 +24,10 @@ const (
 	HeaderContentDigest       = "Content-Digest"
 	HeaderRequestID           = "X-Request-Id"
 )
+
+// Of an upload in parts: where the body begins or how much is there, and how many
+// bytes the whole has.
+const (
+	HeaderUploadOffset = "Upload-Offset"
+	HeaderUploadLength = "Upload-Length"
+)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -9,10 +10,11 @@ import (
 	"rockpool/shared/ids"
 )
 
-// PutArtifact notes that a file is there for its owner. A second time changes
-// nothing.
+// PutArtifact notes that a file is there for its owner. A second time its days are
+// counted anew.
 func (db *DB) PutArtifact(ctx context.Context, a record.Artifact) error {
-	_, err := db.pool.Exec(ctx, `INSERT INTO artifacts (owner_id, digest, size) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, a.Owner, a.Digest, a.Size)
+	_, err := db.pool.Exec(ctx, `INSERT INTO artifacts (owner_id, digest, size) VALUES ($1, $2, $3)
+		ON CONFLICT (owner_id, digest) DO UPDATE SET created_at = now()`, a.Owner, a.Digest, a.Size)
 	return problem("note an artifact", err)
 }
 
@@ -20,6 +22,37 @@ func (db *DB) PutArtifact(ctx context.Context, a record.Artifact) error {
 func (db *DB) Artifact(ctx context.Context, digest string, owner *int64) (record.Artifact, error) {
 	return db.artifact(ctx, digest, `
 		WHERE a.digest = $1 AND ($2::bigint IS NULL OR a.owner_id = $2) ORDER BY a.owner_id LIMIT 1`, owner)
+}
+
+// useNoted is how exactly it is known when a job named an artifact last.
+const useNoted = time.Hour
+
+// UseArtifact finds a file for a job that will name it, and keeps it from being
+// forgotten before the job is; owner nil: anybody's. One that was named lately is in
+// no danger: thousands of jobs of one file write once.
+func (db *DB) UseArtifact(ctx context.Context, digest string, owner *int64) (record.Artifact, error) {
+	_, err := db.pool.Exec(ctx, `UPDATE artifacts SET used_at = now() WHERE digest = $1 AND ($2::bigint IS NULL OR owner_id = $2)
+		AND (used_at IS NULL OR used_at < now() - $3::interval)`, digest, owner, useNoted)
+	if err != nil {
+		return record.Artifact{}, problem("use an artifact", err)
+	}
+	return db.Artifact(ctx, digest, owner)
+}
+
+// OwnedBytes adds up an owner's artifacts.
+func (db *DB) OwnedBytes(ctx context.Context, owner int64) (bytes int64, err error) {
+	err = db.pool.QueryRow(ctx, `SELECT coalesce(sum(size), 0)::bigint FROM artifacts WHERE owner_id = $1`, owner).Scan(&bytes)
+	return bytes, problem("add up artifacts", err)
+}
+
+// UnknownArtifacts gives those of the digests that nobody's artifact has.
+func (db *DB) UnknownArtifacts(ctx context.Context, digests []string) ([]string, error) {
+	rows, err := db.pool.Query(ctx, `SELECT d FROM unnest($1::text[]) d WHERE NOT EXISTS (SELECT FROM artifacts a WHERE a.digest = d)`, digests)
+	if err != nil {
+		return nil, problem("look for artifacts", err)
+	}
+	unknown, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return unknown, problem("look for artifacts", err)
 }
 
 // ArtifactForNode finds a file that an open job on that node names as an input;
@@ -38,10 +71,11 @@ func (db *DB) ArtifactForNode(ctx context.Context, digest, node string) (record.
 const heldAttempt = `SELECT CASE WHEN owner_id = 0 THEN submitter_id ELSE owner_id END AS owner FROM jobs
 	WHERE id = $1 AND attempt = $2 AND node_id = $3 AND ended_at IS NULL AND state IN ('offered', 'canceling')`
 
-// HoldsAttempt is nil when the node holds that attempt, and not_found otherwise.
-func (db *DB) HoldsAttempt(ctx context.Context, node string, job ids.JobID, attempt int32) error {
-	var owner int64
-	return problem("attempt of this node", db.pool.QueryRow(ctx, heldAttempt, job.String(), attempt, node).Scan(&owner))
+// HoldsAttempt gives the owner of the attempt's outputs when the node holds it, and
+// not_found otherwise.
+func (db *DB) HoldsAttempt(ctx context.Context, node string, job ids.JobID, attempt int32) (owner int64, err error) {
+	err = db.pool.QueryRow(ctx, heldAttempt, job.String(), attempt, node).Scan(&owner)
+	return owner, problem("attempt of this node", err)
 }
 
 // PutOutput notes an output's file for the attempt's owner while the node holds
@@ -49,7 +83,8 @@ func (db *DB) HoldsAttempt(ctx context.Context, node string, job ids.JobID, atte
 func (db *DB) PutOutput(ctx context.Context, node string, job ids.JobID, attempt int32, a record.Artifact) error {
 	var owner int64
 	err := db.pool.QueryRow(ctx, `WITH held AS (`+heldAttempt+`), put AS (
-		INSERT INTO artifacts (owner_id, digest, size) SELECT owner, $4::text, $5::bigint FROM held ON CONFLICT DO NOTHING)
+		INSERT INTO artifacts (owner_id, digest, size, used_at) SELECT owner, $4::text, $5::bigint, now() FROM held
+		ON CONFLICT (owner_id, digest) DO UPDATE SET created_at = now(), used_at = now())
 		SELECT owner FROM held`, job.String(), attempt, node, a.Digest, a.Size).Scan(&owner)
 	return problem("attempt of this node", err)
 }

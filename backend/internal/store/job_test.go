@@ -180,13 +180,67 @@ func TestArtifacts(t *testing.T) {
 	wantCode(t, may(), fleet.CodeNotFound)
 }
 
+func TestArtifacts_GoWhenNoKeptJobNamesThem(t *testing.T) {
+	h := newHouse(t)
+	day := 24 * time.Hour
+	put := func(digest string) {
+		h.must(h.db.PutArtifact(ctx, record.Artifact{Digest: digest, Size: 7, Owner: h.user.ID}))
+	}
+	use := func(digest string) {
+		t.Helper()
+		if a, err := h.db.UseArtifact(ctx, digest, &h.user.ID); err != nil || a.Size != 7 {
+			t.Fatalf("use %s: %+v, %v", digest, a, err)
+		}
+	}
+	for _, digest := range []string{"new", "unused", "used", "open", "renewed"} {
+		put(digest)
+	}
+	use("used")
+	use("open")
+	e := &core.Effects{}
+	h.submit(e, 1)[0].Inputs = []fleet.Input{{Name: "x", Digest: "open", Size: 7}}
+	h.commit(e)
+	if bytes, err := h.db.OwnedBytes(ctx, h.user.ID); err != nil || bytes != 35 {
+		t.Errorf("the owner's are %d bytes, %v", bytes, err)
+	}
+	age := func(digest, by string) {
+		h.urls.Exec(t, "UPDATE artifacts SET created_at = created_at - $2::interval, used_at = used_at - $2::interval WHERE digest = $1", digest, by)
+	}
+	for _, digest := range []string{"unused", "used", "open", "renewed"} {
+		age(digest, "10 days")
+	}
+	put("renewed")
+	left := func() string {
+		return strings.Join(storetest.Query[[]string](t, h.urls, "SELECT array_agg(digest ORDER BY digest) FROM artifacts"), " ")
+	}
+	now := time.Now()
+	h.must(h.db.PruneArtifacts(ctx, now.Add(-7*day), now.Add(-30*day)))
+	if got := left(); got != "new open renewed used" {
+		t.Errorf("while jobs are kept for 30 days: %s", got)
+	}
+	h.must(h.db.PruneArtifacts(ctx, now.Add(-7*day), now.Add(-8*day)))
+	if got := left(); got != "new open renewed" {
+		t.Errorf("once the job's day is gone: %s", got)
+	}
+	use("open")
+	age("open", "-10 days")
+	if unknown, err := h.db.UnknownArtifacts(ctx, []string{"open", "used", "new"}); err != nil || len(unknown) != 1 || unknown[0] != "used" {
+		t.Errorf("unknown are %v, %v", unknown, err)
+	}
+	_, err := h.db.UseArtifact(ctx, "used", &h.user.ID)
+	wantCode(t, err, fleet.CodeNotFound)
+}
+
 func TestOutputs_AreTakenFromTheNodeThatHoldsTheAttempt(t *testing.T) {
 	h := newHouse(t)
 	const digest = "sha256:aa"
 	e, end := &core.Effects{}, &core.Effects{}
 	job := h.submit(e, 1)[0]
 	put := func(node string, attempt int32) error {
-		holds := h.db.HoldsAttempt(ctx, node, job.ID, attempt)
+		owner, holds := h.db.HoldsAttempt(ctx, node, job.ID, attempt)
+		if holds == nil && owner != h.user.ID {
+			t.Errorf("%s/%d: the output is said to be of user %d", node, attempt, owner)
+		}
 		if err := h.db.PutOutput(ctx, node, job.ID, attempt, record.Artifact{Digest: digest, Size: 7}); (err == nil) != (holds == nil) {
 			t.Errorf("%s/%d: holds says %v, put says %v", node, attempt, holds, err)
 		}

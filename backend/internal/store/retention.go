@@ -55,6 +55,30 @@ func (db *DB) PruneAlarms(ctx context.Context, before time.Time) error {
 	return problem("forget alarms", err)
 }
 
+// What a job names was used when it was submitted, and an output when it came: of a
+// day whose jobs are gone none is left that names it, but for those still open. The
+// conditions on the row itself stand outside once more: somebody may use it while it
+// is chosen.
+const pruneArtifacts = `
+	DELETE FROM artifacts a WHERE a.created_at < $1 AND (a.used_at IS NULL OR a.used_at < $2) AND (a.owner_id, a.digest) IN (
+		SELECT o.owner_id, o.digest FROM artifacts o WHERE o.created_at < $1 AND (o.used_at IS NULL OR o.used_at < $2)
+		  AND o.digest NOT IN (
+			SELECT i ->> 'digest' FROM jobs j, jsonb_array_elements(CASE jsonb_typeof(j.spec::jsonb -> 'inputs') WHEN 'array' THEN j.spec::jsonb -> 'inputs' END) i
+			WHERE j.ended_at IS NULL AND i ->> 'digest' IS NOT NULL)
+		LIMIT $3)`
+
+// PruneArtifacts forgets the artifacts that were uploaded before that time and that
+// no kept job names: jobs of days before the second time are gone, but for those
+// that are open. The files are the artifact folder's to remove.
+func (db *DB) PruneArtifacts(ctx context.Context, uploaded, jobs time.Time) error {
+	used := jobs.UTC().Truncate(24 * time.Hour).Add(-2 * useNoted) // a job is kept for the whole of its day
+	gone, err := db.prune(ctx, pruneArtifacts, uploaded, used)
+	if gone > 0 {
+		db.log.Info("old artifacts are forgotten", "uploaded_before", uploaded.UTC(), "artifacts", gone)
+	}
+	return problem("forget artifacts", err)
+}
+
 // prune repeats a statement, whose last parameter is how many rows it deletes at
 // most, until there are no more.
 func (db *DB) prune(ctx context.Context, sql string, args ...any) (gone int64, err error) {

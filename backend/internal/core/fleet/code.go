@@ -19,6 +19,7 @@ const (
 	CodeLicenseRefused    Code = "license_refused"
 	CodePreconditionFail  Code = "precondition_failed"
 	CodeTooLarge          Code = "too_large"
+	CodeStorageFull       Code = "storage_full"
 	CodeUnsupportedMedia  Code = "unsupported_media_type"
 	CodeUnprocessable     Code = "unprocessable"
 	CodeIdempotencyReused Code = "idempotency_key_reused"
@@ -38,7 +39,7 @@ const (
 var codeStatus = map[Code]int{
 	CodeBadRequest: 400, CodeUnauthenticated: 401, CodeForbidden: 403, CodePoolNotAllowed: 403, CodeNotFound: 404,
 	CodeMethodNotAllowed: 405, CodeConflict: 409, CodeNodeIDTaken: 409, CodeDuplicateIdentity: 409, CodeLicenseLimit: 409, CodeLicenseRefused: 403,
-	CodePreconditionFail: 412, CodeTooLarge: 413, CodeUnsupportedMedia: 415, CodeUnprocessable: 422,
+	CodePreconditionFail: 412, CodeTooLarge: 413, CodeStorageFull: 507, CodeUnsupportedMedia: 415, CodeUnprocessable: 422,
 	CodeIdempotencyReused: 422, CodeRateLimited: 429, CodeQueueFull: 429, CodePoolExhausted: 503,
 	CodeUnavailable: 503, CodeStandby: 503, CodeInternal: 500, CodeNotYours: 403, CodeUnknownType: 400,
 	CodeBadMessage: 400, CodeVersion: 400, CodeOutOfOrder: 409,
