@@ -5,6 +5,7 @@ import (
 
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/rest"
 )
 
@@ -30,28 +31,37 @@ func (a *API) explainJob(c *call) error {
 	if err != nil {
 		return err
 	}
+	standing, err := a.standingDoc(c, explained.Standing, &job, named)
+	if err != nil {
+		return err
+	}
 	return c.JSON(http.StatusOK, rest.Explanation{
 		Hint: hintOf(&job.Spec, &explained.Now, now),
 		Job:  id.String(), State: explained.Job.State.String(), At: rest.At(a.dispatch.WallAt(explained.Now.At)),
 		Rule: string(explained.Now.Rule), Pools: poolExplanations(&explained.Now, explained.Nodes, &asks{&job.Spec, now}, named),
-		Queue: standingDoc(explained.Standing, named),
+		Queue: standing,
 		Text:  explained.Now.Text(job.Spec.App, job.Spec.Owner, job.Spec.Demands.Slots),
 	})
 }
 
 // standingDoc names the reserved node where that is allowed.
-func standingDoc(s *core.Standing, named bool) *rest.Standing {
+func (a *API) standingDoc(c *call, s *core.Standing, job *record.Job, named bool) (*rest.Standing, error) {
 	if s == nil {
-		return nil
+		return nil, nil
+	}
+	passed, err := a.store.Passed(c.ctx(), job, s.Pool)
+	if err != nil {
+		return nil, err
 	}
 	doc := &rest.Standing{
+		Passed: passed.Jobs, PassedAt: rest.AtPtr(passed.At),
 		Pool: s.Pool, Position: s.AheadAlike + s.AheadOther + 1, Of: s.Of, AheadAlike: s.AheadAlike, AheadOther: s.AheadOther,
 		OtherApps: s.Apps, OtherWork: s.OtherWork, Weight: s.Weight, Weights: s.Weights,
 	}
 	if named {
 		doc.Reserved = s.Reserved
 	}
-	return doc
+	return doc, nil
 }
 
 // poolExplanations counts the nodes under every reason that they have, and names

@@ -29,6 +29,7 @@ func (a *API) nodeHistory(c *call) error {
 		SuspectMs: int64(past.Times.Suspect), LostMs: int64(past.Times.Lost),
 		HeartbeatMs: a.heartbeat.Milliseconds(), RoundTripMs: past.RoundTripMs,
 		Decisions: a.nodeDecisions(c, &past, row.Pool), Log: a.nodeLog(&past),
+		Chosen: past.ChosenTimes, ChosenSince: rest.At(a.dispatch.WallAt(past.ChosenSince)),
 	}
 	return c.JSON(http.StatusOK, doc)
 }

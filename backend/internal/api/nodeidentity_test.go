@@ -24,6 +24,12 @@ func TestNode_ShowsItsClaimantsAndNoRotation(t *testing.T) {
 	if len(doc.Claimants) != 2 || !doc.Claimants[0].Holder || doc.Claimants[1].Address != "192.0.2.2" || doc.Keep != "bbbb0002" || !doc.Rotating {
 		t.Fatalf("%+v", doc)
 	}
+	if doc.RotatedAt == nil || doc.Seat == nil || *doc.Seat != (rest.Seat{Number: 6, Of: 20}) {
+		t.Fatalf("its secret changed at %v, its seat is %+v", doc.RotatedAt, doc.Seat)
+	}
+	if vera := read[rest.Node](t, w.asUser(vera, http.MethodGet, "/v1/nodes/node-7", "")); vera.Seat == nil {
+		t.Error("who sees every license sees the seat")
+	}
 	if strings.Contains(rec.Body.String(), "known-to") {
 		t.Fatal("whoever reads the node may put its next secret")
 	}

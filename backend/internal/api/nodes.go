@@ -78,8 +78,15 @@ func (a *API) answerNode(c *call, id string) error {
 	if err != nil {
 		return err
 	}
+	facts, err := a.store.NodeFacts(c.ctx(), id)
+	if err != nil {
+		return err
+	}
 	doc := a.nodeDoc(&row, now)
-	doc.Inventory = inventoryDoc(inventory)
+	doc.Inventory, doc.RotatedAt = inventoryDoc(inventory), rest.AtPtr(facts.RotatedAt)
+	if facts.Seat > 0 && c.owns(row.Owner) {
+		doc.Seat = &rest.Seat{Number: facts.Seat, Of: facts.Seats}
+	}
 	c.Response().Header().Set("ETag", etag(row.Version))
 	return c.JSON(http.StatusOK, doc)
 }

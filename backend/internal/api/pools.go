@@ -42,8 +42,23 @@ func (a *API) getPool(c *call) error {
 	if err != nil {
 		return err
 	}
+	if doc.ThresholdsChanged, err = a.thresholdsChanged(c, id); err != nil {
+		return err
+	}
 	c.Response().Header().Set("ETag", etag(doc.Version))
 	return c.JSON(http.StatusOK, doc)
+}
+
+// thresholdsChanged is for those who have a role for the pool.
+func (a *API) thresholdsChanged(c *call, pool string) (*rest.Change, error) {
+	if !c.sees(0, pool) {
+		return nil, nil
+	}
+	last, err := a.store.ThresholdsChanged(c.ctx(), pool)
+	if err != nil || last == nil {
+		return nil, err
+	}
+	return &rest.Change{At: rest.At(last.At), By: last.By}, nil
 }
 
 // poolHistory is how a pool was until now.

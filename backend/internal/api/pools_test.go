@@ -332,3 +332,15 @@ func TestPoolChanges_AreToldInTheirOrder(t *testing.T) {
 		}
 	})
 }
+
+// Who changed a pool's thresholds is told to those who have a role for it.
+func TestPool_TellsWhoChangedItsThresholds(t *testing.T) {
+	w := newWorld(t)
+	pool := fleet.OwnerPool(ann)
+	for user, told := range map[int64]bool{root: true, vera: true, ann: false} {
+		doc := read[rest.Pool](t, w.asUser(user, http.MethodGet, "/v1/pools/"+pool, ""))
+		if told != (doc.ThresholdsChanged != nil && doc.ThresholdsChanged.By == "admin") {
+			t.Errorf("user %d is told %+v", user, doc.ThresholdsChanged)
+		}
+	}
+}

@@ -43,6 +43,7 @@ type JobStore interface {
 	Jobs(ctx context.Context, filter record.JobFilter, page record.Page) ([]record.Job, error) // newest first
 	JobAttempts(ctx context.Context, id ids.JobID) ([]record.Attempt, error)                   // superseded ones
 	JobLog(ctx context.Context, id ids.JobID) (record.JobLog, error)
+	Passed(ctx context.Context, job *record.Job, pool string) (record.Passed, error)
 }
 
 // PlacementStore reads placements.
@@ -66,6 +67,7 @@ type NodeStore interface {
 	Node(ctx context.Context, id string) (record.Node, error)
 	Nodes(ctx context.Context, scope record.Scope, page record.Page) ([]record.Node, error)
 	NodeInventory(ctx context.Context, id string) (*record.Inventory, error)
+	NodeFacts(ctx context.Context, id string) (record.NodeFacts, error)
 }
 
 // NodeChanges writes nodes' records.
@@ -85,6 +87,7 @@ type NodeChanges interface {
 // PoolStore reads and writes pools. An edit gets the pool as it is.
 type PoolStore interface {
 	Pool(ctx context.Context, id string) (fleet.Pool, error)
+	ThresholdsChanged(ctx context.Context, pool string) (*record.Change, error) // nil: never
 	CreatePool(ctx context.Context, actor record.Actor, pool fleet.Pool, reason string) (fleet.Pool, error)
 	ChangePool(ctx context.Context, actor record.Actor, id string, edit func(*fleet.Pool) error, reason string, ifVersion *int64) (fleet.Pool, error)
 	DeletePool(ctx context.Context, actor record.Actor, id, reason string, ifVersion *int64) error

@@ -31,6 +31,13 @@ func (w *world) Pool(_ context.Context, id string) (fleet.Pool, error) {
 	return fleet.Pool{}, none("pool")
 }
 
+func (w *world) ThresholdsChanged(_ context.Context, pool string) (*record.Change, error) {
+	if pool != fleet.PoolDefault {
+		return &record.Change{At: worldNow, By: "admin"}, nil
+	}
+	return nil, nil
+}
+
 func (w *world) CreatePool(_ context.Context, actor record.Actor, pool fleet.Pool, _ string) (fleet.Pool, error) {
 	w.actors = append(w.actors, actor)
 	if _, taken := w.pools[pool.ID]; taken {

@@ -261,6 +261,11 @@ func (w *world) Jobs(_ context.Context, f record.JobFilter, p record.Page) ([]re
 
 func (w *world) JobAttempts(context.Context, ids.JobID) ([]record.Attempt, error) { return nil, nil }
 
+func (w *world) Passed(context.Context, *record.Job, string) (record.Passed, error) {
+	last := worldNow
+	return record.Passed{Jobs: 3, At: &last}, nil
+}
+
 func (w *world) JobLog(_ context.Context, id ids.JobID) (record.JobLog, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -319,6 +324,14 @@ func (w *world) NodeInventory(_ context.Context, id string) (*record.Inventory, 
 		Rev: 3, Platform: "Debian", Memory: []fleet.MemoryDomain{{Name: "ram", Kind: "ram", Total: 2048}},
 		Links: []fleet.NodeLink{{Peer: "node-8", Kind: "lan", Bandwidth: 1000}}, DiskTotal: 100, DiskFree: 50, Stale: true,
 	}}, nil
+}
+
+func (w *world) NodeFacts(_ context.Context, id string) (record.NodeFacts, error) {
+	if id != "node-7" {
+		return record.NodeFacts{}, nil
+	}
+	rotated := worldNow.Add(-time.Hour)
+	return record.NodeFacts{RotatedAt: &rotated, Seat: 6, Seats: 20}, nil
 }
 
 func (w *world) Nodes(_ context.Context, scope record.Scope, p record.Page) ([]record.Node, error) {

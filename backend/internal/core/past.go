@@ -12,6 +12,7 @@ import (
 // for and of what happened on it. Like its sessions it outlives a Load.
 type past struct {
 	chosen recent[Choice]
+	hours  hourly // how often it was chosen
 	events recent[NodeEvent]
 	opened fleet.Time // the newest session; 0: none
 	// roundTrip is what the newest heartbeat said of an earlier one, in milliseconds; 0: nothing.
@@ -34,6 +35,8 @@ type NodePast struct {
 	Record      fleet.NodeRecord
 	Free        fleet.Vector
 	Chosen      []Choice       // newest first
+	ChosenTimes int64          // how often since then
+	ChosenSince fleet.Time     // this hour and the 24 before it, or since this process began
 	Rejected    []Rejection    // by what waits longest
 	Events      []NodeEvent    // newest first
 	Lease       []lease.Change // newest last
@@ -126,12 +129,14 @@ func (p *past) noteHold(at fleet.Time, kind NodeEventKind, h fleet.Hold) {
 
 // NodePast shows what is remembered of a node, and what it can't take now; of one
 // that memory does not know, nothing.
-func (d *Dispatch) NodePast(id string) NodePast {
+func (d *Dispatch) NodePast(now fleet.Time, id string) NodePast {
 	n := d.nodes[id]
 	if n == nil {
 		return NodePast{Times: d.leases()}
 	}
+	times, since := n.past.hours.day(now)
 	return NodePast{
+		ChosenTimes: times, ChosenSince: since,
 		OpenedAt: n.past.opened, Times: d.leases(), RoundTripMs: n.past.roundTrip, Record: n.rec, Free: n.slot.Free(),
 		Chosen: n.past.chosen.list(), Rejected: d.rejectedBy(n), Events: n.past.events.list(), Lease: n.lease.Past,
 	}
@@ -150,6 +155,43 @@ func (d *Dispatch) rejectedBy(n *node) (list []Rejection) {
 		}
 	}
 	return list
+}
+
+// choose remembers that the node was chosen.
+func (p *past) choose(c Choice) {
+	p.chosen.add(c, maxChosen)
+	p.hours.add(c.At)
+}
+
+const hour = fleet.Time(3_600_000)
+
+// hourly counts by the hour, of the newest hour with something in it and the 24
+// before it.
+type hourly struct {
+	counts [25]int32
+	newest int64 // hours since the clock's beginning
+}
+
+// turn empties the hours that have passed since the newest one.
+func (h *hourly) turn(to int64) {
+	for at := max(h.newest+1, to-int64(len(h.counts))+1); at <= to; at++ {
+		h.counts[at%int64(len(h.counts))] = 0
+	}
+	h.newest = max(h.newest, to)
+}
+
+func (h *hourly) add(at fleet.Time) {
+	h.turn(int64(at / hour))
+	h.counts[h.newest%int64(len(h.counts))]++
+}
+
+// day is the sum of this hour and the 24 before it, and when the first of them began.
+func (h hourly) day(now fleet.Time) (sum int64, since fleet.Time) {
+	h.turn(int64(now / hour))
+	for _, n := range h.counts {
+		sum += int64(n)
+	}
+	return sum, max(0, now/hour-fleet.Time(len(h.counts))+1) * hour
 }
 
 // recent are the newest of many things.

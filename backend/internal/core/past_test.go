@@ -29,12 +29,15 @@ func TestNodePast_RemembersWhatHappenedAndWhatWaits(t *testing.T) {
 	w.after()
 	w.d.Heartbeat(w.now, a.id, a.epoch, HeartbeatEvent{Accepting: true, Healthy: true, RoundTripMs: 14, Running: []Running{{Job: spec.ID, Attempt: 1, Phase: PhaseRunning}}}, w.pending)
 	w.after()
-	past := w.d.NodePast("n1")
+	past := w.d.NodePast(w.now, "n1")
 	if past.RoundTripMs != 14 {
 		t.Errorf("a round trip of %d ms", past.RoundTripMs)
 	}
 	if len(past.Chosen) != 1 || past.Chosen[0].Job != spec.ID || past.Chosen[0].Free != 4 {
 		t.Errorf("it was chosen for %+v", past.Chosen)
+	}
+	if past.ChosenTimes != 1 || past.ChosenSince != 0 {
+		t.Errorf("it was chosen %d times since %d", past.ChosenTimes, past.ChosenSince)
 	}
 	if len(past.Rejected) != 1 || past.Rejected[0].Spec.ID != large.ID || !slices.Equal(past.Rejected[0].Reasons, []fleet.Reason{fleet.Cordoned, fleet.NoSlots}) {
 		t.Errorf("it rejects %+v", past.Rejected)
@@ -46,7 +49,7 @@ func TestNodePast_RemembersWhatHappenedAndWhatWaits(t *testing.T) {
 	if want := []NodeEventKind{NodeHeld, NodeStarted, NodeOpened}; !slices.Equal(kinds, want) || past.Events[0].Detail != "cordon, ada: disk" {
 		t.Errorf("the events are %+v", past.Events)
 	}
-	if unknown := w.d.NodePast("nobody"); len(unknown.Events) != 0 || unknown.OpenedAt != 0 {
+	if unknown := w.d.NodePast(w.now, "nobody"); len(unknown.Events) != 0 || unknown.OpenedAt != 0 {
 		t.Errorf("of a node that there is not: %+v", unknown)
 	}
 }
@@ -58,5 +61,21 @@ func TestRecent_KeepsTheNewest(t *testing.T) {
 	}
 	if got := r.list(); !slices.Equal(got, []int{6, 5, 4}) {
 		t.Errorf("it keeps %v", got)
+	}
+}
+
+// Each hour counts for a day, whatever comes or does not come in between.
+func TestHourly_SumsADay(t *testing.T) {
+	var h hourly
+	for i := range fleet.Time(30) {
+		h.add(i*hour + 5)
+		if sum, since := h.day(i*hour + 6); sum != int64(min(i+1, 25)) || since != max(0, i-24)*hour {
+			t.Fatalf("in hour %d: %d since %d", i, sum, since)
+		}
+	}
+	for gap, want := range map[fleet.Time]int64{29: 25, 30: 24, 52: 2, 53: 1, 54: 0, 500: 0} {
+		if sum, _ := h.day(gap * hour); sum != want {
+			t.Errorf("in hour %d: %d, want %d", gap, sum, want)
+		}
 	}
 }

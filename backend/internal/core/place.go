@@ -70,7 +70,7 @@ func (d *Dispatch) assign(now fleet.Time, j *job, r *route, n *node, out *Effect
 	d.succeeded(now, j, r, out)
 	d.hold(j, n)
 	j.placed = d.kept()
-	n.past.chosen.add(j.choice(now), maxChosen)
+	n.past.choose(j.choice(now))
 	row := &j.row
 	row.State, row.Cause, row.Detail = fleet.JobOffered, fleet.CauseNone, ""
 	row.Attempt++

@@ -256,8 +256,8 @@ func (l *Loop) Explain(ctx context.Context, id ids.JobID) (core.Explanation, boo
 
 // NodePast gives what is remembered of a node, and what it can't take now.
 func (l *Loop) NodePast(ctx context.Context, id string) (core.NodePast, error) {
-	return ask(ctx, l, false, func(d *core.Dispatch, _ fleet.Time, _ *core.Effects, answer func(core.NodePast, error)) {
-		answer(d.NodePast(id), nil)
+	return ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, _ *core.Effects, answer func(core.NodePast, error)) {
+		answer(d.NodePast(now, id), nil)
 	})
 }
 

@@ -127,6 +127,29 @@ type Node struct {
 	LastSeen     *time.Time
 }
 
+// NodeFacts are what only a node's own page tells of its record.
+type NodeFacts struct {
+	RotatedAt *time.Time // its secret; nil: it is the one that it registered with
+	Seat      int64      // of its license, counted from 1 in the order of joining; 0: none
+	Seats     int64      // of the license
+}
+
+// Change is when something was changed, and by whom.
+type Change struct {
+	At time.Time
+	By string // the name of a person, or who it was else
+}
+
+// Passed are the jobs of an app that came later than one that waits, of no higher
+// priority, and were placed in its pool; at most MaxPassed are counted.
+type Passed struct {
+	Jobs int64
+	At   *time.Time // the last of them
+}
+
+// MaxPassed bounds what is counted of jobs that passed one.
+const MaxPassed = 1000
+
 // Inventory is what a node said last that it has, and when it came to say so.
 type Inventory struct {
 	fleet.Inventory

@@ -50,7 +50,19 @@ type Node struct {
 	Keep      string     `json:"keep,omitempty"`
 	Rotating  bool       `json:"rotating,omitempty"` // its secret is being changed
 
+	// Of GET /v1/nodes/{id} alone: when its secret was changed last (absent: it is the
+	// one that it came with), and its place among the nodes of its license, in the
+	// order of joining, for those who may see the license.
+	RotatedAt *Time `json:"rotatedAt,omitempty"`
+	Seat      *Seat `json:"seat,omitempty"`
+
 	Inventory *Inventory `json:"inventory,omitempty"` // of GET /v1/nodes/{id}; absent: it has told none
+}
+
+// Seat is a node's place among those of its license.
+type Seat struct {
+	Number int64 `json:"number"` // from 1
+	Of     int64 `json:"of"`     // that the license has
 }
 
 // Claimant is a process that says it is a node in quarantine.
@@ -168,6 +180,15 @@ type Pool struct {
 	// Detail alone, not in lists: who resolves here, and how shared it is.
 	Resolvers []Resolver `json:"resolvers,omitempty"`
 	Sharing   *Sharing   `json:"sharing,omitempty"`
+	// ThresholdsChanged is told to those who have a role for the pool; absent: they
+	// are as they were made.
+	ThresholdsChanged *Change `json:"thresholdsChanged,omitempty"`
+}
+
+// Change is when something was changed, and by whom.
+type Change struct {
+	At Time   `json:"at"`
+	By string `json:"by"` // a person's name, or who it was else
 }
 
 // PoolPoint is what a pool's slots were at one moment: used, free on nodes that get

@@ -199,6 +199,8 @@ type Standing struct {
 	Weight     int32  `json:"weight"`             // its app's
 	Weights    int64  `json:"weights"`            // of all apps whose work waits for the pool
 	Reserved   string `json:"reserved,omitempty"` // the node that is kept for it
+	Passed     int64  `json:"passed"`             // jobs of its app that came later and were placed in the pool, of no higher priority; 1000: or more
+	PassedAt   *Time  `json:"passedAt,omitempty"` // the last of them
 }
 
 // PoolExplanation explains one pool. A node stands under each of its reasons, and

@@ -11,6 +11,8 @@ type NodeHistory struct {
 	HeartbeatMs  int64          `json:"heartbeatMs"`           // so often it says that it lives
 	RoundTripMs  int64          `json:"roundTripMs,omitempty"` // of a heartbeat, as the node measured it; absent: not told yet
 	Decisions    []NodeDecision `json:"decisions"`             // those of now first, then the newest first
+	Chosen       int64          `json:"chosen"`                // how often it was chosen since chosenSince
+	ChosenSince  Time           `json:"chosenSince"`           // 24 to 25 hours ago, or the server's start
 	Log          []NodeLogLine  `json:"log"`                   // newest first
 }
 

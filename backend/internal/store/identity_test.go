@@ -3,6 +3,7 @@ package store_test
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
@@ -98,6 +99,9 @@ func TestAttack_A43_BothSecretsUntilTheNewOneCounts(t *testing.T) {
 	if rec, err := h.db.NodeBySecret(ctx, old); err != nil || rec.Identity.Rotation != "" {
 		t.Fatalf("a secret that nobody put: %+v, %v", rec, err)
 	}
+	if facts, err := h.db.NodeFacts(ctx, node.ID); err != nil || facts != (record.NodeFacts{}) {
+		t.Fatalf("of a secret that never changed, without a license: %+v, %v", facts, err)
+	}
 	begun, err = h.db.RotateNode(ctx, storetest.Actor, node.ID, "", nil)
 	h.must(err)
 	_, err = h.db.SetNextSecret(ctx, node.ID, begun.Identity.Rotation, next)
@@ -107,6 +111,9 @@ func TestAttack_A43_BothSecretsUntilTheNewOneCounts(t *testing.T) {
 	wantCode(t, err, fleet.CodeNotFound)
 	if rec, err := h.db.NodeBySecret(ctx, next); err != nil || rec.Identity.Rotation != "" || rec.Identity.NextSecret != (fleet.Sum{}) {
 		t.Fatalf("the new one: %+v, %v", rec, err)
+	}
+	if facts, err := h.db.NodeFacts(ctx, node.ID); err != nil || facts.RotatedAt == nil || time.Since(*facts.RotatedAt) > time.Hour {
+		t.Fatalf("after the change: %+v, %v", facts, err)
 	}
 }
 

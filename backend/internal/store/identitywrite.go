@@ -28,8 +28,10 @@ const turnSecretsSQL = `
 	FROM unnest($1::text[], $2::text[], $3::bytea[]) AS u(node, rotation, secret) JOIN node_identities i ON i.node_id = u.node
 	WHERE n.id = ANY ($1) AND n.id = u.node AND i.node_id = ANY ($1) AND i.rotation = u.rotation AND i.secret_next = u.secret`
 
+// Its time is kept when the secret has turned.
 const endRotationsSQL = `
-	UPDATE node_identities AS i SET keep = '', rotation = '', secret_next = NULL
+	UPDATE node_identities AS i SET keep = '', rotation = '', secret_next = NULL,
+		rotated_at = CASE WHEN EXISTS (SELECT FROM nodes n WHERE n.id = i.node_id AND n.secret_sum = i.secret_next) THEN now() ELSE i.rotated_at END
 	FROM unnest($1::text[], $2::text[]) AS u(node, rotation)
 	WHERE i.node_id = ANY ($1) AND i.node_id = u.node AND i.rotation = u.rotation`
 

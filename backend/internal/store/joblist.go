@@ -26,6 +26,22 @@ func (db *DB) Jobs(ctx context.Context, filter record.JobFilter, page record.Pag
 	return jobs, problem("list jobs", err)
 }
 
+// passedSQL reads on from the job in its app's stretch of the index; ids are in the
+// order of submission.
+const passedSQL = `
+	SELECT count(*), max(assigned_at) FROM (
+		SELECT assigned_at FROM jobs WHERE app_id = $1 AND id > $2 AND pool_id = $3 AND assigned_at IS NOT NULL AND (spec::json->>'priority')::int <= $4
+		ORDER BY id LIMIT $5) passed`
+
+// Passed counts the jobs that were placed in the pool instead of one that waits for
+// it: of its app, submitted later, of no higher priority.
+func (db *DB) Passed(ctx context.Context, job *record.Job, pool string) (p record.Passed, err error) {
+	s := &job.Spec
+	err = db.pool.QueryRow(ctx, passedSQL, s.App, s.ID.String(), pool, s.Priority, record.MaxPassed).Scan(&p.Jobs, &p.At)
+	p.At = utc(p.At)
+	return p, problem("count what passed job "+s.ID.String(), err)
+}
+
 // jobsQuery makes a list of stretches of indexes, each in the order wanted, so that
 // a small reader's page costs little beside everybody's millions: an owner's is
 // looked up app by app, one of pools by pool.

@@ -57,6 +57,9 @@ func TestNamedPools(t *testing.T) {
 	drain := func(p *fleet.Pool) {
 		p.State, p.Name, p.Thresholds.QueueWaitMs, p.ID, p.Kind, p.Version = fleet.PoolDrains, "Canaries", 5, "other", fleet.KindUser, 77
 	}
+	if last, err := db.ThresholdsChanged(ctx, "canary-1"); err != nil || last != nil {
+		t.Fatalf("thresholds as they were made: %+v, %v", last, err)
+	}
 	changed, err := edit("canary-1", &made.Version, drain)
 	want.State, want.Name, want.Thresholds.QueueWaitMs, want.Version = fleet.PoolDrains, "Canaries", 5, 2
 	if err != nil || changed != want {
@@ -66,8 +69,18 @@ func TestNamedPools(t *testing.T) {
 		t.Fatalf("read %+v, %v", read, err)
 	}
 	wantEntry(t, db, "pool_changed", "pool:canary-1", "why")
+	_, err = edit("canary-1", nil, func(p *fleet.Pool) { p.Name = "Renamed" })
+	entry := newest(t, db)
+	last, errLast := db.ThresholdsChanged(ctx, "canary-1")
+	if err != nil || errLast != nil || last.By != storetest.Actor.Subject || !last.At.Before(entry.At) {
+		t.Fatalf("thresholds changed before another name: %+v, %v, %v", last, err, errLast)
+	}
+	_, err = edit("canary-1", nil, func(p *fleet.Pool) { p.Name = "Canaries" })
+	if err != nil {
+		t.Fatal(err)
+	}
 	seq := newest(t, db).Seq
-	if again, err := edit("canary-1", nil, drain); err != nil || again.Version != 2 || newest(t, db).Seq != seq {
+	if again, err := edit("canary-1", nil, drain); err != nil || again.Version != 4 || newest(t, db).Seq != seq {
 		t.Fatalf("a change that changes nothing: %+v, %v", again, err)
 	}
 	_, err = edit("canary-1", &made.Version, drain)

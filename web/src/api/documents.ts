@@ -202,7 +202,15 @@ export interface Node {
   claimants?: Claimant[];
   keep?: string;
   rotating?: boolean; // its secret is being changed
+  rotatedAt?: string;
+  seat?: Seat;
   inventory?: Inventory; // of GET /v1/nodes/{id}; absent: it has told none
+}
+
+/** Seat is a node's place among those of its license. */
+export interface Seat {
+  number: number; // from 1
+  of: number; // that the license has
 }
 
 /** Claimant is a process that says it is a node in quarantine. */
@@ -312,6 +320,13 @@ export interface Pool {
   version: number; // ETag, If-Match
   resolvers?: Resolver[];
   sharing?: Sharing;
+  thresholdsChanged?: Change;
+}
+
+/** Change is when something was changed, and by whom. */
+export interface Change {
+  at: string;
+  by: string; // a person's name, or who it was else
 }
 
 /** PoolPoint is what a pool's slots were at one moment: used, free on nodes that get no new work, and all of them, with how many jobs waited. GET /v1/pools/{id}/history gives a point a minute of the last six hours, the oldest first; it begins with the server's start. */
@@ -758,6 +773,8 @@ export interface Standing {
   weight: number; // its app's
   weights: number; // of all apps whose work waits for the pool
   reserved?: string; // the node that is kept for it
+  passed: number; // jobs of its app that came later and were placed in the pool, of no higher priority; 1000: or more
+  passedAt?: string; // the last of them
 }
 
 /** PoolExplanation explains one pool. A node stands under each of its reasons, and once under its first. */
@@ -821,6 +838,8 @@ export interface NodeHistory {
   heartbeatMs: number; // so often it says that it lives
   roundTripMs?: number; // of a heartbeat, as the node measured it; absent: not told yet
   decisions: NodeDecision[]; // those of now first, then the newest first
+  chosen: number; // how often it was chosen since chosenSince
+  chosenSince: string; // 24 to 25 hours ago, or the server's start
   log: NodeLogLine[]; // newest first
 }
 
