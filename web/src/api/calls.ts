@@ -8,7 +8,6 @@ import type {
   ImpactRequest,
   Job,
   JobLog,
-  License,
   LicenseRequest,
   List,
   Moved,
@@ -32,7 +31,6 @@ export const setUp = (body: SetupRequest) => request<SetupDone>("POST", "/v1/set
 export const createLicense = (body: LicenseRequest) => request<NewLicense>("POST", "/v1/admin/licenses", { body });
 
 export const getNode = (id: string) => request<Node>("GET", `/v1/nodes/${at(id)}`);
-export const getLicense = (id: string) => request<License>("GET", `/v1/licenses/${at(id)}`);
 /** What the server remembers of a node since it started. */
 export const getNodeHistory = (id: string) => request<NodeHistory>("GET", `/v1/nodes/${at(id)}/history`);
 

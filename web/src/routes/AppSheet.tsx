@@ -21,14 +21,13 @@ export function AppSheet({ app, onClose }: { app: string; onClose(): void }) {
   const bindings = useQuery({ queryKey: ["bindings", app], queryFn: () => getBindings(app), refetchInterval: stale ? false : 10_000 });
   const [editing, setEditing] = useState<Binding | null>(null);
   const b = bindings.data;
+  if (b && editing) return <BindingEditor app={b} binding={editing} onBack={() => setEditing(null)} onClose={onClose} />;
   return (
-    <Sheet title={editing ? `Binding of ${app}` : app} open onClose={onClose}>
+    <Sheet title={app} open onClose={onClose}>
       {bindings.error ? (
         <Failed error={bindings.error} again={() => void bindings.refetch()} />
       ) : !b ? (
         <Gray lines={5} wide={320} />
-      ) : editing ? (
-        <BindingEditor app={b} binding={editing} onClose={() => setEditing(null)} />
       ) : (
         <>
           <Goes app={b} />

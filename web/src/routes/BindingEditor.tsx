@@ -5,6 +5,7 @@ import { listRoles, putBinding } from "../api/pools";
 import { useStale, useTopic } from "../live/live";
 import { Button, Field, IconButton } from "../ui/controls";
 import { Check, Select } from "../ui/fields";
+import { Sheet } from "../ui/floating";
 import { Failed } from "../ui/Panel";
 import { toast } from "../ui/toasts";
 import styles from "./apps.module.css";
@@ -13,7 +14,7 @@ import { reasonLabel } from "./Confirm";
 import { byPlace } from "./pool";
 
 /** One role's pools in the order in which they are tried, and whether default may help out. */
-export function BindingEditor({ app, binding, onClose }: { app: AppBindings; binding: Binding; onClose(): void }) {
+export function BindingEditor({ app, binding, onBack, onClose }: { app: AppBindings; binding: Binding; onBack(): void; onClose(): void }) {
   const queries = useQueryClient();
   const roles = useQuery({ queryKey: ["roles"], queryFn: listRoles });
   const stale = useStale();
@@ -30,13 +31,28 @@ export function BindingEditor({ app, binding, onClose }: { app: AppBindings; bin
       void queries.invalidateQueries({ queryKey: ["bindings"] });
       void queries.invalidateQueries({ queryKey: ["alignment"] });
       toast(list.length > 0 ? `Work of ${app.app} for ${roleWords(role)} goes to ${list.join(", then ")}.` : `The binding of ${app.app} is gone.`);
-      onClose();
+      onBack();
     },
   });
   const known = roles.data?.items.map((r) => [r.name, r.name] as const) ?? [];
   const why = stale ? "No word from the server" : undefined;
-  return (
+  const foot = (
     <>
+      {made && (
+        <span className={styles.remove}>
+          <Button tone="danger" onPress={() => act.mutate([])} isDisabled={act.isPending} why={why}>
+            Remove binding
+          </Button>
+        </span>
+      )}
+      <Button onPress={onBack}>Back</Button>
+      <Button tone="primary" onPress={() => act.mutate(pools)} isDisabled={act.isPending} why={why ?? (pools.length === 0 ? "It needs a pool" : undefined)}>
+        Save binding
+      </Button>
+    </>
+  );
+  return (
+    <Sheet title={`Binding of ${app.app}`} open onClose={onClose} foot={foot}>
       {made ? (
         <p>For {roleWords(role)}.</p>
       ) : (
@@ -54,18 +70,7 @@ export function BindingEditor({ app, binding, onClose }: { app: AppBindings; bin
       </Check>
       <Field label={reasonLabel} name="reason" value={reason} onChange={setReason} />
       {act.error && <Failed error={act.error} />}
-      <div className={styles.buttons}>
-        {made && (
-          <Button tone="danger" onPress={() => act.mutate([])} isDisabled={act.isPending} why={why}>
-            Remove binding
-          </Button>
-        )}
-        <Button onPress={onClose}>Back</Button>
-        <Button tone="primary" onPress={() => act.mutate(pools)} isDisabled={act.isPending} why={why ?? (pools.length === 0 ? "It needs a pool" : undefined)}>
-          Save binding
-        </Button>
-      </div>
-    </>
+    </Sheet>
   );
 }
 

@@ -17,8 +17,7 @@ import { kindWords, sum } from "./pool";
 
 /** How a node joins: a license code, one command, the first heartbeat. */
 
-const join = `rockpool-agent --server-url ${location.origin}`;
-const ask = "read -rs ROCKPOOL_AGENT_LICENSE && export ROCKPOOL_AGENT_LICENSE";
+const commands = [`rockpool-agent join ${location.origin}`, "rockpool-agent run"];
 
 function Steps() {
   const session = useSession();
@@ -60,8 +59,8 @@ function Steps() {
       <li>
         <span className={`${styles.number} ${code ? styles.next : ""}`}>2</span>
         <h2>Join, on the machine</h2>
-        <p>The first command asks for the code, so that it never stands in a shell history or a process list.</p>
-        {[ask, join].map((command) => (
+        <p>The code is asked for at a prompt, so that it never stands in a shell history or a process list.</p>
+        {commands.map((command) => (
           <div key={command} className={styles.command}>
             <code>{command}</code>
             <Copy text={command} label="Copy the command" />
@@ -71,7 +70,7 @@ function Steps() {
       <li>
         <span className={styles.number}>3</span>
         <h2>First heartbeat</h2>
-        <p>The node appears here by itself, usually within 2 s of its start.</p>
+        <p>Appears here by itself, usually within 2 s of the start.</p>
         <div className={styles.waiting}>
           <Glyph of="queued" size={14} /> {code ? "Waiting for a node with this code" : "Waiting for a node"}
           {since > 0 && <Waited since={since} />}
@@ -92,6 +91,14 @@ function purpose(pool: PoolRow, user: string): string {
   if (pool.kind === "named") return "Apps that are bound to it";
   return pool.id === `pool-${user}` ? "Your apps resolve here first" : "Its user's apps resolve here first";
 }
+
+/** What the agent says of itself, and how it becomes a service. */
+const ways: [command: string, words: string][] = [
+  ["rockpool-agent doctor", "Names a proxy, TLS interception, DNS or clock trouble."],
+  ["rockpool-agent check", "Reads the configuration as a start would."],
+  ["rockpool-agent status", "Says whether it is refused, and why."],
+  ["sudo rockpool-agent install", "Makes it a service, so that it starts with the machine."],
+];
 
 /** The first run of a fleet: its empty state is the enrollment. */
 export function Enroll({ pools }: { pools: Live<PoolRow>[] }) {
@@ -121,8 +128,16 @@ export function Enroll({ pools }: { pools: Live<PoolRow>[] }) {
             </ul>
           </Panel>
           <Panel title="If it does not appear">
-            <code>rockpool-agent check</code>
-            <p className={styles.quiet}>Reads the configuration as a start would.</p>
+            <dl className={styles.ways}>
+              {ways.map(([command, words]) => (
+                <div key={command}>
+                  <dt>
+                    <code>{command}</code>
+                  </dt>
+                  <dd>{words}</dd>
+                </div>
+              ))}
+            </dl>
           </Panel>
         </>
       }

@@ -1,5 +1,5 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useMemo } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { count, fine, moment, plural } from "../format";
 import { useLink, useStale, useTopic } from "../live/live";
 import type { Live } from "../live/store";
@@ -7,6 +7,8 @@ import { isSuperadmin, useSession } from "../session";
 import { Page } from "../shell/Page";
 import { Button, Segmented } from "../ui/controls";
 import { QuickFilter } from "../ui/fields";
+import { Menu } from "../ui/floating";
+import { Icon } from "../ui/Icon";
 import { Empty, Figure, Gray, Panel, Strip } from "../ui/Panel";
 import type { FleetRow, PoolRow } from "../wire/messages";
 import { AlarmList } from "./AlarmLine";
@@ -19,6 +21,7 @@ import { byPlace, ready, sum } from "./pool";
 
 const Enroll = lazy(() => import("./Enroll").then((m) => ({ default: m.Enroll })));
 const CreatePool = lazy(() => import("./CreatePool").then((m) => ({ default: m.CreatePool })));
+const NewNode = lazy(() => import("./NewNode").then((m) => ({ default: m.NewNodeSheet })));
 const AddNode = lazy(() => import("./Enroll").then((m) => ({ default: m.AddNode })));
 
 /** How much there is and where: totals, then every pool. */
@@ -38,6 +41,9 @@ export function Fleet() {
   const go = (next: typeof search) => void navigate({ to: "/", search: next, replace: true });
   const close = () => go({ ...none, ...(q && { q }), ...(view && { view }) });
   const first = nodes === 0 && isSuperadmin(session);
+  const [byHand, setByHand] = useState(false);
+  const own = pools.byId.get(`pool-${session?.user.id}`);
+  const away = stale ? "No word from the server" : undefined;
   return (
     <Page
       title="Fleet"
@@ -64,15 +70,22 @@ export function Fleet() {
               />
             </span>
           )}
-          {isSuperadmin(session) && (
-            <Button icon="plus" onPress={() => go({ ...search, create: true })} why={stale ? "No word from the server" : undefined}>
-              Create pool
+          {first && (
+            <Button onPress={() => setByHand(true)} why={away}>
+              Create a node by hand
             </Button>
           )}
           {isSuperadmin(session) && !first && (
-            <Button tone="primary" icon="plus" onPress={() => go({ ...search, add: true })} why={stale ? "No word from the server" : undefined}>
+            <Button tone="primary" icon="plus" onPress={() => go({ ...search, add: true })} why={away}>
               Add node
             </Button>
+          )}
+          {isSuperadmin(session) && (
+            <span className={styles.deskOnly}>
+              <Menu label="More" entries={[{ id: "create", text: "Create pool", onAction: () => go({ ...search, create: true }), off: stale }]}>
+                <Icon name="more" />
+              </Menu>
+            </span>
           )}
         </>
       }
@@ -92,6 +105,7 @@ export function Fleet() {
       <Suspense>
         {add && !first && <AddNode onClose={close} />}
         {create && <CreatePool onClose={close} />}
+        {byHand && own && <NewNode pool={own} onClose={() => setByHand(false)} />}
       </Suspense>
     </Page>
   );

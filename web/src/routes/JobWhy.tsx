@@ -15,7 +15,7 @@ import styles from "./job.module.css";
 
 /** What is known of why a job is where it is. */
 
-function useDecision(row: JobRow) {
+export function useDecision(row: JobRow) {
   return useQuery({
     queryKey: ["decision", row.id, row.attempt, row.state === "queued" ? row.reason : ""],
     queryFn: () => getDecision(row.id),
@@ -165,7 +165,11 @@ function HowPool({ d, row }: { d: Decision; row: JobRow }) {
           "Owner's pool",
           d.rule === "owner_pool" ? `${ownerOf(pool)}so ${pool}` : d.rule === "no_owner" ? `${row.app} has no owner, so ${pool}` : "not asked",
         )}
-        {step(d.fallbackAllowed, "Fallback to default", d.fallbackAllowed ? "allowed, and default can't take it either" : "off")}
+        {step(
+          d.fallbackAllowed,
+          "Fallback to default",
+          d.fallbackAllowed ? "allowed, and default can't take it either" : `off: it is not switched on for ${row.app}`,
+        )}
       </ul>
     </Panel>
   );
@@ -248,7 +252,7 @@ function Blocks({ e, row, since }: { e: Explanation; row: JobRow; since: string 
 
 function Blocked({ pool }: { pool: PoolExplanation }) {
   return (
-    <table className={styles.table}>
+    <table className={`${styles.table} ${styles.blocked}`}>
       <caption className="visually-hidden">Why the nodes of {pool.pool} can't take it, each under its first reason</caption>
       <thead>
         <tr>

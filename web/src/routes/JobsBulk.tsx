@@ -26,7 +26,7 @@ export function JobsBulk({ rows, onClear }: { rows: JobRow[]; onClear(): void })
   const open = rows.filter(isOpen);
   const off = open.length === 0 ? "All of them have ended" : open.length > most ? `At most ${count(most)} at once` : undefined;
   return (
-    <div className={bulk.bulk} role="toolbar" aria-label="Selected jobs">
+    <div className={bulk.bulk} data-behind={ids !== null || undefined} role="toolbar" aria-label="Selected jobs">
       <strong>{count(rows.length)} selected</strong>
       <span className={bulk.quiet}>{count(open.length)} not ended</span>
       <span className={bulk.acts}>

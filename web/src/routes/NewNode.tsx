@@ -15,7 +15,7 @@ import styles from "./poolpage.module.css";
 import { wholeNumber } from "./thresholds";
 
 /** A new node's record in this pool, and the secret with which its agent comes. */
-export function NewNodeSheet({ pool, ways, onClose }: { pool: PoolRow; ways: ReactNode; onClose(): void }) {
+export function NewNodeSheet({ pool, ways, onClose }: { pool: PoolRow; ways?: ReactNode; onClose(): void }) {
   const roles = useQuery({ queryKey: ["roles"], queryFn: listRoles });
   const [id, setId] = useState("");
   const [role, setRole] = useState("worker");

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { getLicense, getNode } from "../api/calls";
-import type { NodeHistory } from "../api/documents";
+import { getNode } from "../api/calls";
+import type { Node as NodeDocument, NodeHistory, Seat } from "../api/documents";
 import { age, bytes, count, duration, fine, hourMinute, moment, plural, shortDigest, shortId } from "../format";
 import { useNow, useStale, useTopic } from "../live/live";
 import type { Live } from "../live/store";
@@ -69,8 +69,8 @@ export function Node() {
           <>
             <Session node={node} />
             <Identity node={node} />
-            <NodeInventory node={node} />
             <NodeLog node={node} />
+            <NodeInventory node={node} />
           </>
         }
       />
@@ -140,9 +140,22 @@ function inUnit(used: number, total: number): { value: string; note: string } {
   return { value: short(used), note: `of ${short(total)} ${unit}` };
 }
 
-/** The machine's own memory: in use as the node says, reserved as we hold it. */
+/** The node's record, read anew with each version of it. */
+const useRecord = (node: Row) =>
+  useQuery({ queryKey: ["node", node.id, node.version, node.epoch], queryFn: () => getNode(node.id), placeholderData: (old) => old }).data;
+
+/** The machine's own memory: in use as the node says, reserved as we hold it, or all of it as its inventory has it. */
 function Host({ node }: { node: Row }) {
+  const told = useRecord(node)?.inventory?.memory.find((m) => m.kind === "ram");
   const has = node.memory.find((m) => m.name === "host");
+  if (!has && told && told.totalMib >= node.memory_mib) {
+    return (
+      <Figure label="Memory, host" {...inUnit(node.memory_mib, told.totalMib)}>
+        <CapacityBar used={node.memory_mib} out={0} total={told.totalMib} />
+        <span className={styles.under}>in use, as it says</span>
+      </Figure>
+    );
+  }
   if (!has) {
     const [value, unit] = bytes(node.memory_mib * mib).split(" ");
     return <Figure label="Memory, host" value={value} note={`${unit} in use`} />;
@@ -314,24 +327,29 @@ function Holds({ node }: { node: Row }) {
   );
 }
 
-/** The license that it came by, and how many of its seats are taken, for those who may see that. */
-function License({ id, owner }: { id: string; owner: string }) {
-  const session = useSession();
-  const own = session?.user.id === owner && session.roles.includes("user");
-  const license = useQuery({ queryKey: ["license", id], queryFn: () => getLicense(id), enabled: isSuperadmin(session) || own }).data;
+/** The license that it came by, and its seat, for those who may see that. */
+function License({ id, seat }: { id: string; seat: Seat | undefined }) {
   return (
     <>
       <code title={id}>{shortId(id)}</code>
-      {license && `, ${count(license.used)} of ${plural(license.nodes, "seat")} taken`}
+      {seat && `, seat ${count(seat.number)} of ${count(seat.of)}`}
     </>
   );
 }
 
+/** rotated 12d ago, or since when it has the one that it came with. */
+function secretWords(record: NodeDocument, now: number): string {
+  if (record.rotating) return "is being changed";
+  if (record.rotatedAt) return `rotated ${age(now - Date.parse(record.rotatedAt))} ago`;
+  return `never rotated, ${age(now - Date.parse(record.createdAt))} old`;
+}
+
 function Identity({ node }: { node: Row }) {
-  const record = useQuery({ queryKey: ["node", node.id, node.version], queryFn: () => getNode(node.id), placeholderData: (old) => old }).data;
+  const now = useNow(60_000);
+  const record = useRecord(node);
   const rows: [string, React.ReactNode][] = [
     ["Owner", node.owner ? `user ${node.owner}` : "none"],
-    ...(record?.license ? ([["License", <License key="l" id={record.license} owner={node.owner} />]] as [string, React.ReactNode][]) : []),
+    ...(record?.license ? ([["License", <License key="l" id={record.license} seat={record.seat} />]] as [string, React.ReactNode][]) : []),
     [
       "Machine",
       node.machine_id ? (
@@ -342,6 +360,7 @@ function Identity({ node }: { node: Row }) {
         "unknown"
       ),
     ],
+    ...(record ? ([["Secret", secretWords(record, now)]] as [string, React.ReactNode][]) : []),
     ["Runners", node.runners.join(", ") || "none"],
     ["Holds", node.holds.length > 0 ? <Holds key="h" node={node} /> : "none"],
   ];

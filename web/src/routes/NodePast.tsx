@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { getNodeHistory } from "../api/calls";
-import type { NodeDecision, NodeLogLine } from "../api/documents";
-import { moment, shortId } from "../format";
+import type { NodeDecision, NodeHistory, NodeLogLine } from "../api/documents";
+import { count, hourMinute, moment, shortId } from "../format";
 import { useStale } from "../live/live";
 import { plainText } from "../text";
 import { Button } from "../ui/controls";
@@ -29,14 +29,32 @@ export function useHistory(node: NodeRow) {
 }
 
 /** So many stand in the panels; the log has a sheet for the rest. */
-const shownDecisions = 8;
+const shownDecisions = 6;
 const shownLines = 8;
+
+/** All 214 in 24 h, or since when the server started. */
+export function allChosen({ at, chosen, chosenSince }: Pick<NodeHistory, "at" | "chosen" | "chosenSince">): string {
+  const since = Date.parse(chosenSince);
+  return `All ${count(chosen)} ${Date.parse(at) - since >= 86_400_000 ? "in 24 h" : `since ${hourMinute(since)}`}`;
+}
 
 export function NodeDecisions({ node }: { node: NodeRow }) {
   const past = useHistory(node);
   const list = past.data?.decisions;
   return (
-    <Panel title="Decisions" note="that chose or rejected this node" flush>
+    <Panel
+      title="Decisions"
+      note="that chose or rejected this node"
+      flush
+      side={
+        past.data &&
+        past.data.chosen > 0 && (
+          <Link to="/jobs" search={{ q: `node:${node.id}` }} data-link title="All jobs that were placed here">
+            {allChosen(past.data)}
+          </Link>
+        )
+      }
+    >
       {past.error && !list ? (
         <Failed error={past.error} again={() => void past.refetch()} />
       ) : !list ? (

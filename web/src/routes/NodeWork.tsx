@@ -7,6 +7,14 @@ import { Empty, Panel } from "../ui/Panel";
 import type { NodeWork as Held, NodeRow } from "../wire/messages";
 import styles from "./node.module.css";
 
+/** Why nothing runs: what the node itself says comes first. */
+function idleWords(node: NodeRow): string {
+  const state = nodeState(node);
+  if (state === "ready") return "It waits for work of its pool.";
+  if (state === "unhealthy" && !node.accepting) return `It takes no work: ${node.accept_reason || "it gives no reason"}.`;
+  return `It is ${state}: no new work comes here.`;
+}
+
 /** The attempts that the server holds on the node. */
 export function NodeWork({ node }: { node: NodeRow }) {
   const slots = node.running.reduce((n, w) => n + w.slots, 0);
@@ -16,15 +24,13 @@ export function NodeWork({ node }: { node: NodeRow }) {
       note={`${plural(node.running.length, "job")}, ${plural(slots, "slot")}`}
       flush
       side={
-        <Link to="/jobs" search={{ q: `node:${node.id}` }} data-link>
+        <Link to="/jobs" search={{ q: `node:${node.id}` }} className={styles.deskOnly ?? ""} data-link>
           Open as jobs
         </Link>
       }
     >
       {node.running.length === 0 ? (
-        <Empty title="Nothing runs here">
-          {nodeState(node) === "ready" ? "It waits for work of its pool." : `It is ${nodeState(node)}: no new work comes here.`}
-        </Empty>
+        <Empty title="Nothing runs here">{idleWords(node)}</Empty>
       ) : (
         <ul className={styles.work}>
           <li className={styles.workHead} aria-hidden="true">

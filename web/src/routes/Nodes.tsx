@@ -83,7 +83,7 @@ function columns(now: number, canaries: ReadonlySet<string>): Column<Row>[] {
       cell: (n) => (seen(n) < 0 ? <Quiet>never</Quiet> : <span className={n.lease === "ready" ? styles.quiet : styles.late}>{age(seen(n))}</span>),
       compare: (a, b) => seen(a) - seen(b),
     },
-    { key: "epoch", head: "Epoch", width: "52px", number: true, cell: (n) => <Quiet>{n.epoch}</Quiet>, compare: (a, b) => a.epoch - b.epoch },
+    { key: "epoch", head: "Epoch", width: "56px", number: true, cell: (n) => <Quiet>{n.epoch}</Quiet>, compare: (a, b) => a.epoch - b.epoch },
     { key: "agent", head: "Agent", width: "76px", cell: (n) => <Quiet>{n.agent_version}</Quiet>, compare: words((n) => n.agent_version) },
     {
       key: "hold",
@@ -182,7 +182,7 @@ export function Nodes() {
           sort={sort}
           onSort={(next) => navigate({ search: ({ sort: _, ...s }) => (next === "id" ? s : { ...s, sort: next }), replace: true })}
           onOpen={(n) => navigate({ to: "/nodes/$id", params: { id: n.id } })}
-          card={(n) => <Card node={n} now={now} />}
+          card={(n) => <Card node={n} now={now} canary={canaries.has(n.pool)} />}
           empty={<None rows={rows} query={q} onChange={setQuery} />}
           selection={maySteer(session) ? { ids: selected, onChange: setSelected } : undefined}
         />
@@ -231,14 +231,16 @@ function None({ rows, query, onChange }: { rows: Row[]; query: string; onChange(
   );
 }
 
-function Card({ node, now }: { node: Row; now: number }) {
+function Card({ node, now, canary }: { node: Row; now: number; canary: boolean }) {
   const seen = ageOf(node.last_seen_ms, node.received, now);
   return (
     <Link to="/nodes/$id" params={{ id: node.id }} className={styles.card ?? ""} onClick={(e) => e.stopPropagation()}>
       <span className={styles.line}>
         <Glyph of={nodeState(node)} label={nodeState(node)} />
         <b className="mono">{node.id}</b>
-        <Quiet>{nodeState(node) === "ready" ? node.pool : `${nodeState(node)}, ${node.pool}`}</Quiet>
+        <span className={styles.in}>
+          <InPool id={nodeState(node) === "ready" ? node.pool : `${nodeState(node)}, ${node.pool}`} canary={canary} />
+        </span>
         <span className={styles.end}>{seen < 0 ? "never" : age(seen)}</span>
       </span>
       <span className={styles.line}>

@@ -25,7 +25,7 @@ export function NodesBulk({ rows, onClear }: { rows: Live<NodeRow>[]; onClear():
   const free = rows.reduce((n, r) => n + Math.max(0, r.slots_total - r.slots_used - outOfUse(r)), 0);
   const copy = () => navigator.clipboard?.writeText(rows.map((r) => r.id).join("\n")).then(() => toast("Copied."));
   return (
-    <div className={styles.bulk} role="toolbar" aria-label="Selected nodes">
+    <div className={styles.bulk} data-behind={act !== null || undefined} role="toolbar" aria-label="Selected nodes">
       <strong>{count(rows.length)} selected</strong>
       <span className={styles.quiet}>
         {plural(jobs, "job")}, {placed > 0 && `${plural(placed, "placement")}, `}

@@ -79,7 +79,9 @@ function Shown({ pool }: { pool: Live<PoolRow> }) {
           <>
             <Resolvers pool={pool} doc={doc.data} error={doc.error} again={() => void doc.refetch()} usage={usage.data?.items} waiting={waiting} />
             <Queue pool={pool} waiting={waiting} error={queued.error} again={() => void queued.refetch()} />
-            {pool.kind !== "unassigned" && <Thresholds pool={pool} onChange={boss && !isFixed(pool) ? () => setOpen("thresholds") : undefined} why={away} />}
+            {pool.kind !== "unassigned" && (
+              <Thresholds pool={pool} doc={doc.data} onChange={boss && !isFixed(pool) ? () => setOpen("thresholds") : undefined} why={away} />
+            )}
           </>
         }
       />

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { Job, Pool, Resolver, Usage } from "../api/documents";
-import { count, duration, plural } from "../format";
+import { count, duration, moment, plural } from "../format";
 import { useNow } from "../live/live";
 import type { Live } from "../live/store";
 import { Button } from "../ui/controls";
@@ -159,7 +159,17 @@ export function Queue({ pool, waiting, error, again }: QueueProps) {
 }
 
 /** From when on a pool raises an alarm, and how far it is from there. */
-export function Thresholds({ pool, onChange, why }: { pool: PoolRow; onChange?: (() => void) | undefined; why?: string | undefined }) {
+export function Thresholds({
+  pool,
+  doc,
+  onChange,
+  why,
+}: {
+  pool: PoolRow;
+  doc: Pool | undefined;
+  onChange?: (() => void) | undefined;
+  why?: string | undefined;
+}) {
   const now = notReady(pool);
   const passed = pool.overdue > 0 ? `passed by ${plural(pool.overdue, "job")}` : "none waits longer";
   return (
@@ -178,6 +188,7 @@ export function Thresholds({ pool, onChange, why }: { pool: PoolRow; onChange?: 
           ["Queue wait", `${spanWords(pool.threshold_queue_wait_ms)}, ${passed}`],
           ["Free slots", `${count(pool.threshold_free_slots)} or fewer while work waits`],
           ["Not ready", pool.threshold_not_ready_pct >= 100 ? "never" : `${pool.threshold_not_ready_pct}%, now ${percent(now.percent)}: ${now.words}`],
+          ...(doc?.thresholdsChanged ? ([["Changed", `${moment(doc.thresholdsChanged.at)} by ${doc.thresholdsChanged.by}`]] as [string, string][]) : []),
         ]}
       />
     </Panel>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Explanation, PoolExplanation } from "../api/documents";
-import { helps } from "./helps";
+import { freedIn, helps } from "./helps";
 
 const pool = (over: Partial<PoolExplanation>): PoolExplanation => ({ pool: "pool-7", nodes: 14, candidates: 0, reasons: [], first: [], alone: [], ...over });
 const of = (pools: PoolExplanation[], over: Partial<Explanation> = {}): Explanation => ({
@@ -42,7 +42,39 @@ describe("helps", () => {
     expect(titles(of([pool({ nearest: { freeSlots: 0 } })]))).toEqual(["6 more free slots on one node of pool-7"]);
   });
   it("says which node is kept for it, once", () => {
-    const queue = { pool: "pool-7", position: 1, of: 1, aheadAlike: 0, aheadOther: 0, otherApps: 0, otherWork: 0, weight: 1, weights: 1, reserved: "a" };
+    const queue = {
+      pool: "pool-7",
+      position: 1,
+      of: 1,
+      aheadAlike: 0,
+      aheadOther: 0,
+      otherApps: 0,
+      otherWork: 0,
+      weight: 1,
+      weights: 1,
+      passed: 0,
+      reserved: "a",
+    };
     expect(titles(of([pool({ nearest: { node: "a", freeSlots: 0 } })], { queue }))).toEqual(["Room on a"]);
+  });
+});
+
+describe("freedIn", () => {
+  const minute = 60_000;
+  const runs = (slots: number, percent: number, started_at = 0 - minute) => ({
+    phase: "running" as const,
+    slots,
+    percent,
+    started_at: started_at + 10 * minute,
+  });
+  const now = 10 * minute;
+  it("goes by the progress of what ends first", () => {
+    expect(freedIn([runs(1, 25), runs(2, 50)], 2, now)).toBe(minute);
+    expect(freedIn([runs(1, 25), runs(2, 50)], 3, now)).toBe(3 * minute);
+  });
+  it("says nothing without enough that tells its progress", () => {
+    expect(freedIn([runs(2, 50)], 3, now)).toBeUndefined();
+    expect(freedIn([runs(4, 4)], 1, now)).toBeUndefined();
+    expect(freedIn([{ ...runs(4, 50), phase: "accepted" }], 1, now)).toBeUndefined();
   });
 });

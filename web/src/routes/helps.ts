@@ -1,5 +1,6 @@
 import type { Explanation } from "../api/documents";
 import { count, plural } from "../format";
+import type { NodeWork } from "../wire/messages";
 
 /** Something that would let a waiting job run. */
 export interface Help {
@@ -9,22 +10,47 @@ export interface Help {
   title: string;
   words: string;
   node?: string;
+  /** Of slots: how many must get free; of fewer: how many to ask for. */
   slots?: number;
+  /** Of a hold: what kind it is. */
+  hold?: "auto" | "cordon" | "drain";
+}
+
+/** From so many percent on a job's progress says something of its end. */
+const telling = 5;
+
+/** How long until so many slots are free, when what runs there goes on as until now; undefined: nothing supports a guess. */
+export function freedIn(running: Pick<NodeWork, "phase" | "percent" | "slots" | "started_at">[], slots: number, now: number): number | undefined {
+  const ends = running
+    .filter((w) => w.phase === "running" && w.started_at > 0 && w.percent >= telling)
+    .map((w) => ({ slots: w.slots, left: (Math.max(0, now - w.started_at) * (100 - w.percent)) / w.percent }))
+    .sort((a, b) => a.left - b.left);
+  let freed = 0;
+  return ends.find((w) => (freed += w.slots) >= slots)?.left;
 }
 
 /** Holds that a person can lift, in the order of their consequence. */
-const holds: [reason: string, word: string][] = [
-  ["auto_hold", "automatic hold"],
-  ["cordoned", "cordon"],
-  ["draining", "drain"],
+const holds: [reason: string, word: string, kind: "auto" | "cordon" | "drain"][] = [
+  ["auto_hold", "automatic hold", "auto"],
+  ["cordoned", "cordon", "cordon"],
+  ["draining", "drain", "drain"],
 ];
 
 /** What the explanation supports, and nothing else. */
 export function helps(e: Explanation, ask: { app: string; slots: number; sharedFree: number }): Help[] {
   const list: Help[] = [];
   const kept = e.queue?.reserved;
-  if (kept)
-    list.push({ kind: "reserved", itself: true, title: `Room on ${kept}`, words: "It is reserved for this job: what is freed there goes to it.", node: kept });
+  if (kept) {
+    const free = e.pools.map((p) => p.nearest).find((r) => r?.node === kept)?.freeSlots;
+    list.push({
+      kind: "reserved",
+      itself: true,
+      title: `Room on ${kept}`,
+      words: "It is reserved for this job: what is freed there goes to it.",
+      node: kept,
+      ...(free !== undefined && { slots: ask.slots - free }),
+    });
+  }
   for (const p of e.pools) {
     const room = p.nearest;
     if (!room || (kept && room.node === kept)) continue;
@@ -35,12 +61,14 @@ export function helps(e: Explanation, ask: { app: string; slots: number; sharedF
         kind: "slots",
         itself: true,
         title: `${plural(more, "more free slot")} ${where}`,
-        words: `${count(room.freeSlots)} are free there; it lacks nothing else.`,
+        words: `${count(room.freeSlots)} ${room.freeSlots === 1 ? "is" : "are"} free there; it lacks nothing else.`,
+        slots: more,
+        ...(room.node && { node: room.node }),
       });
     }
   }
   for (const p of e.pools) {
-    for (const [reason, word] of holds) {
+    for (const [reason, word, hold] of holds) {
       const held = p.alone.find((r) => r.reason === reason);
       if (!held) continue;
       const node = held.nodeIds?.[0];
@@ -49,6 +77,7 @@ export function helps(e: Explanation, ask: { app: string; slots: number; sharedF
         itself: false,
         title: `Lift the ${word} of ${node ?? `one node of ${p.pool}`}`,
         words: held.nodes > 1 ? `Each of ${count(held.nodes)} could take it at once.` : "It could take it at once.",
+        hold,
         ...(node && { node }),
       });
     }

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type PointerEvent, useEffect, useId, useRef, useState } from "react";
-import { count, hourMinute, plural } from "../format";
+import { count, hourMinute, moment, plural } from "../format";
 import styles from "./chart.module.css";
 import { nearest, rises, thin } from "./scale";
 
@@ -147,11 +147,12 @@ function Reading({ point: p, left, width }: { point: CapacityPoint; left: number
 
 function Times({ from, to, narrow }: { from: number; to: number; narrow: boolean }) {
   const parts = narrow ? 2 : 4;
+  const write = to - from < 10 * 60_000 ? moment : hourMinute;
   const times = Array.from({ length: parts + 1 }, (_, i) => from + ((to - from) * i) / parts);
   return (
     <div className={styles.times} aria-hidden="true">
       {times.map((t) => (
-        <span key={t}>{hourMinute(t)}</span>
+        <span key={t}>{write(t)}</span>
       ))}
     </div>
   );
