@@ -7,8 +7,6 @@ import { isSuperadmin, useSession } from "../session";
 import { Page } from "../shell/Page";
 import { Button, Segmented } from "../ui/controls";
 import { QuickFilter } from "../ui/fields";
-import { Menu } from "../ui/floating";
-import { Icon } from "../ui/Icon";
 import { Empty, Figure, Gray, Panel, Strip } from "../ui/Panel";
 import type { FleetRow, PoolRow } from "../wire/messages";
 import { AlarmList } from "./AlarmLine";
@@ -21,6 +19,7 @@ import { byPlace, ready, sum } from "./pool";
 
 const Enroll = lazy(() => import("./Enroll").then((m) => ({ default: m.Enroll })));
 const CreatePool = lazy(() => import("./CreatePool").then((m) => ({ default: m.CreatePool })));
+const More = lazy(() => import("./FleetMore").then((m) => ({ default: m.FleetMore })));
 const NewNode = lazy(() => import("./NewNode").then((m) => ({ default: m.NewNodeSheet })));
 const AddNode = lazy(() => import("./Enroll").then((m) => ({ default: m.AddNode })));
 
@@ -82,9 +81,9 @@ export function Fleet() {
           )}
           {isSuperadmin(session) && (
             <span className={styles.deskOnly}>
-              <Menu label="More" entries={[{ id: "create", text: "Create pool", onAction: () => go({ ...search, create: true }), off: stale }]}>
-                <Icon name="more" />
-              </Menu>
+              <Suspense fallback={<i className={styles.menu} />}>
+                <More onCreate={() => go({ ...search, create: true })} />
+              </Suspense>
             </span>
           )}
         </>

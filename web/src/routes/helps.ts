@@ -26,7 +26,11 @@ export function freedIn(running: Pick<NodeWork, "phase" | "percent" | "slots" | 
     .map((w) => ({ slots: w.slots, left: (Math.max(0, now - w.started_at) * (100 - w.percent)) / w.percent }))
     .sort((a, b) => a.left - b.left);
   let freed = 0;
-  return ends.find((w) => (freed += w.slots) >= slots)?.left;
+  for (const w of ends) {
+    freed += w.slots;
+    if (freed >= slots) return w.left;
+  }
+  return undefined;
 }
 
 /** Holds that a person can lift, in the order of their consequence. */
