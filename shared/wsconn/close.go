@@ -35,13 +35,13 @@ func (c *Conn) Close(code wire.CloseCode, reason string) {
 // CloseNow cuts the connection, and hurries a Close that is under way.
 func (c *Conn) CloseNow() {
 	_ = c.raw.Close()
-	c.fail(errClosedHere)
+	c.fail(&End{Err: errClosedHere})
 }
 
-// fail ends a connection that can't go on because of err. A Close that is under
-// way is left to its own time.
-func (c *Conn) fail(err error) {
-	if !c.begin(&End{Err: err}) {
+// fail ends a connection that can't go on. A Close that is under way is left to its
+// own time.
+func (c *Conn) fail(why *End) {
+	if !c.begin(why) {
 		<-c.closed
 		return
 	}

@@ -32,10 +32,11 @@ type Options struct {
 
 	OutboxMessages int // messages that may wait, default 1,024
 	OutboxBytes    int // bytes that may wait or be under way, default 1 MiB
+	SocketBytes    int // that the socket takes before a write waits for the peer; 0: as the system thinks fit
 
 	PingEvery    time.Duration // 0: no pings (an agent answers them in any case)
 	PongWithin   time.Duration // default 10 s
-	WriteTimeout time.Duration // of one frame, default 10 s
+	WriteTimeout time.Duration // of one frame, default 10 s; then the peer is a slow consumer
 	CloseWithin  time.Duration // longest that Close takes, default 1 s
 }
 
@@ -115,6 +116,9 @@ func newConn(ws *websocket.Conn, raw net.Conn, source *source, options Options) 
 	c := &Conn{ws: ws, raw: raw, source: source, options: options.withDefaults(), closed: make(chan struct{})}
 	c.SetReceiveLimits(c.options.ReceiveLimits)
 	c.SetSendLimits(c.options.SendLimits)
+	if socket, ok := raw.(interface{ SetWriteBuffer(bytes int) error }); ok && c.options.SocketBytes > 0 {
+		_ = socket.SetWriteBuffer(c.options.SocketBytes) // else it is the system's
+	}
 	if c.options.PingEvery > 0 {
 		c.startPings()
 	}
@@ -161,12 +165,12 @@ func (c *Conn) lost(err error) *End {
 	var peer websocket.CloseError
 	switch {
 	case errors.As(err, &peer): // the library has answered the close
-		c.fail(err)
+		c.fail(&End{Err: err})
 		return c.end(&End{Code: wire.CloseCode(peer.Code), Reason: wire.CleanText(peer.Reason, maxReason)})
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		c.Close(wire.CloseTooBig, fmt.Sprintf("a frame has at most %d bytes", c.receive.Load().Frame))
 	case broken(err):
-		c.fail(err)
+		c.fail(&End{Err: err})
 	default:
 		c.Close(wire.CloseProtocol, "protocol error")
 	}

@@ -221,7 +221,7 @@ func TestPing_PongKeepsTheConnection(t *testing.T) {
 }
 
 func TestWrite_StuckFrameEndsTheConnection(t *testing.T) {
-	address, accepted := serve(t, AcceptOptions{Options: Options{WriteTimeout: 100 * time.Millisecond, OutboxBytes: 64 << 20}})
+	address, accepted := serve(t, AcceptOptions{Options: Options{WriteTimeout: 100 * time.Millisecond, OutboxBytes: 64 << 20, SocketBytes: 64 << 10}})
 	upgrade(t, address, ours()) // never reads
 	server := next(t, accepted)
 	large := wire.Msg(wire.Result{Job: job, Attempt: 1, Status: wire.ResultFailed, Tail: make([]byte, 60<<10)})
@@ -230,7 +230,7 @@ func TestWrite_StuckFrameEndsTheConnection(t *testing.T) {
 			break
 		}
 	}
-	ended(t, server, 0, false)
+	ended(t, server, wire.CloseSlowConsumer, true)
 }
 
 func TestSubprotocol_MustBeOurs(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -90,10 +91,19 @@ func (c *Conn) write(gone chan struct{}) {
 		c.outbox.written(size)
 		if err != nil {
 			close(gone)
-			c.fail(fmt.Errorf("write a frame: %w", err))
+			c.fail(unwritten(err))
 			return
 		}
 	}
+}
+
+// unwritten is the end of a connection that did not take a frame.
+func unwritten(err error) *End {
+	var network net.Error
+	if errors.As(err, &network) && network.Timeout() {
+		return &End{Code: wire.CloseSlowConsumer, Reason: "a frame was not taken in time", Local: true, Err: err}
+	}
+	return &End{Err: fmt.Errorf("write a frame: %w", err)}
 }
 
 // frames are the buffers of the writers at work.

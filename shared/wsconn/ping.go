@@ -25,7 +25,7 @@ func (c *Conn) pingOnce() {
 		err := c.ws.Ping(ctx)
 		cancel()
 		if err != nil && !c.outbox.busy() && c.frames.Load() == before {
-			c.fail(fmt.Errorf("no pong within %v: %w", c.options.PongWithin, err))
+			c.fail(&End{Err: fmt.Errorf("no pong within %v: %w", c.options.PongWithin, err)})
 			return
 		}
 	}

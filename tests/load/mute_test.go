@@ -26,8 +26,8 @@ const (
 )
 
 // BenchmarkMuteConsoles shows what consoles that never read cost those which do:
-// the time from a submission to the frame with the job's end, and the server's
-// heap, without and with 200 of them, in turns. Run it with -benchtime=1x.
+// the time from a submission to the frame with the job's end, and the server's CPU
+// time and heap, without and with 200 of them, in turns. Run it with -benchtime=1x.
 func BenchmarkMuteConsoles(b *testing.B) {
 	s := rig.NewServer(b, "ROCKPOOL_LOG_LEVEL=warn")
 	user, client := s.NewUser(b, "mute", "mute")
@@ -43,11 +43,17 @@ func BenchmarkMuteConsoles(b *testing.B) {
 	for range b.N {
 		var alone, beside []time.Duration
 		var base, most float64
+		var cpuAlone, cpuBeside time.Duration
+		timed := func(took *[]time.Duration, cpu *time.Duration) {
+			before := cpuOf(b, s.PID())
+			*took = append(*took, reader.follow(b, client, muteJobs)...)
+			*cpu += cpuOf(b, s.PID()) - before
+		}
 		for range muteRounds {
-			alone = append(alone, reader.follow(b, client, muteJobs)...)
+			timed(&alone, &cpuAlone)
 			base = max(base, ours.measure(b).heap)
 			mutes := d.mute(b)
-			beside = append(beside, reader.follow(b, client, muteJobs)...)
+			timed(&beside, &cpuBeside)
 			most = max(most, ours.measure(b).heap)
 			for _, conn := range mutes {
 				_ = conn.Close()
@@ -59,10 +65,21 @@ func BenchmarkMuteConsoles(b *testing.B) {
 		b.ReportMetric(ms(part(alone, 99)), "p99-alone-ms")
 		b.ReportMetric(ms(part(beside, 99)), "p99-beside-ms")
 		b.ReportMetric(float64(part(beside, 99))/float64(part(alone, 99)), "p99-ratio")
+		b.ReportMetric(float64(cpuBeside)/float64(cpuAlone), "cpu-ratio")
 		b.ReportMetric((most-base)/(1<<20), "heap-MiB-more")
 		b.ReportMetric(s.Metric(b, "rockpool_channel_slow_consumers_total"), "closed-4009")
 		b.ReportMetric(0, "ns/op")
 	}
+}
+
+// cpuOf is the CPU time of the server's process.
+func cpuOf(b *testing.B, pid int) time.Duration {
+	b.Helper()
+	t, err := processTime(pid)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return t
 }
 
 // mute opens consoles that ask for everything and never read. They come as fast as

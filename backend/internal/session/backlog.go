@@ -11,6 +11,7 @@ import (
 const (
 	backlogBytes = 1 << 20
 	outboxBytes  = 256 << 10 // in the connection's outbox beside them
+	socketBytes  = 128 << 10 // in the socket: one who does not read is known by what it leaves
 	pumpEvery    = 50 * time.Millisecond
 	forgiveAfter = 30 * time.Second
 )

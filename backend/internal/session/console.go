@@ -78,6 +78,9 @@ func (c *console) run() {
 	for {
 		frame, err := c.conn.Receive()
 		if err != nil {
+			if end := (*wsconn.End)(nil); errors.As(err, &end) && end.Local && end.Code == wire.CloseSlowConsumer {
+				c.gateway.hub.counts.slowConsumer.Add(1)
+			}
 			c.gateway.hub.cfg.Logger.Debug("console over", "user", c.who.User, "address", c.from, "error", err)
 			return
 		}
@@ -206,7 +209,6 @@ func (c *console) send(m wire.Outgoing) {
 
 // slow ends a console that does not read.
 func (c *console) slow() {
-	c.gateway.hub.counts.slowConsumer.Add(1)
 	c.end(wire.CloseSlowConsumer, "the console reads too slowly")
 }
 

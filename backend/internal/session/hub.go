@@ -91,7 +91,6 @@ func (h *Hub) queue(s *session, m wire.Outgoing) (first bool) {
 	switch {
 	case err == nil, errors.Is(err, wsconn.ErrClosed):
 	case errors.Is(err, wsconn.ErrOverflow):
-		h.counts.slowConsumer.Add(1)
 		s.end(wire.CloseSlowConsumer, "the outbox is full")
 	default:
 		s.log(slog.LevelError, "message not sent", "type", m.Body.Type(), "error", err)

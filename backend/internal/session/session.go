@@ -214,6 +214,8 @@ func (s *session) note(err error) {
 		switch end.Code {
 		case wire.CloseBadMessage, wire.CloseText, wire.CloseTooBig, wire.CloseProtocol:
 			s.hub.counts.badMessages.Add(1)
+		case wire.CloseSlowConsumer:
+			s.hub.counts.slowConsumer.Add(1)
 		}
 	}
 	s.hub.cfg.Logger.Debug("connection over", "node", s.node, "address", s.from, "error", err)

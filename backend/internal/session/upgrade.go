@@ -56,7 +56,9 @@ func (g *Gateway) serveConsole(w http.ResponseWriter, r *http.Request, from neti
 		return
 	}
 	c := newConsole(g, who, from)
-	conn, err := wsconn.Accept(w, r, wsconn.AcceptOptions{Options: g.hub.cfg.Conn, Pacer: &c.pace})
+	options := g.hub.cfg.Conn
+	options.SocketBytes = socketBytes
+	conn, err := wsconn.Accept(w, r, wsconn.AcceptOptions{Options: options, Pacer: &c.pace})
 	if err != nil { // answered there
 		g.hub.counts.refused.Add(1)
 		return
