@@ -95,13 +95,17 @@ func openShelf(trial Trial) (*shelf, error) {
 	return s, nil
 }
 
-// Open implements runner.Source.
-func (s *shelf) Open(_ context.Context, digest string) (io.ReadCloser, error) {
-	return os.Open(s.files[digest])
+// Open implements runner.Source: always from the beginning.
+func (s *shelf) Open(_ context.Context, digest string, _ int64) (io.ReadCloser, int64, error) {
+	file, err := os.Open(s.files[digest])
+	return file, 0, err
 }
 
+// Offset implements runner.Sink: a copy that failed left nothing.
+func (s *shelf) Offset(context.Context, nodecore.Ref, string) (int64, error) { return 0, nil }
+
 // Put implements runner.Sink.
-func (s *shelf) Put(_ context.Context, _ nodecore.Ref, out wire.Output, path string) error {
+func (s *shelf) Put(_ context.Context, _ nodecore.Ref, out wire.Output, path string, _ int64) error {
 	if s.keep == "" {
 		return nil
 	}

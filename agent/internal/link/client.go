@@ -8,12 +8,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
-	"strconv"
 	"time"
 
-	"rockpool/shared/nodecore"
 	"rockpool/shared/wire"
 )
 
@@ -34,10 +31,21 @@ func NewClient(server *url.URL, config *tls.Config, secret func() string, wait t
 		MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}
 	return &Client{server: server, secret: secret, wait: wait, client: &http.Client{
-		Transport: transport,
-		// A redirect would carry the secret to another place.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     transport,
+		CheckRedirect: sameOrigin,
 	}}
+}
+
+// maxRedirects is how many are followed.
+const maxRedirects = 3
+
+// sameOrigin follows a redirect on the same server only: another one would be shown
+// the secret. Elsewhere the redirect itself is the answer.
+func sameOrigin(next *http.Request, before []*http.Request) error {
+	if from := before[0].URL; next.URL.Scheme != from.Scheme || next.URL.Host != from.Host || len(before) > maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 // StatusError is an answer other than success.
@@ -57,69 +65,14 @@ func (e *StatusError) Error() string {
 // StatusCode is the answer's.
 func (e *StatusError) StatusCode() int { return e.Status }
 
-// Final reports an answer that another try would not change.
+// Final reports an answer that another try would not change: a place without room
+// gets none so soon.
 func (e *StatusError) Final() bool {
-	return e.Status >= 300 && e.Status < 500 && e.Status != http.StatusTooManyRequests && e.Status != http.StatusRequestTimeout
-}
-
-// Open begins to read an artifact. Errors: *StatusError, or what the network says.
-func (c *Client) Open(ctx context.Context, digest string) (io.ReadCloser, error) {
-	wait := newPatience(ctx, c.wait)
-	request, err := c.request(wait.ctx, http.MethodGet, digest)
-	if err != nil {
-		wait.end()
-		return nil, err
+	switch e.Status {
+	case http.StatusTooManyRequests, http.StatusRequestTimeout:
+		return false
 	}
-	response, err := c.do(request, http.StatusOK)
-	if err != nil {
-		wait.end()
-		return nil, fmt.Errorf("ask for an artifact: %w", wait.why(err))
-	}
-	return &download{moving{response.Body, wait, c.wait}, response.Body}, nil
-}
-
-// uploadPace is what a server's disk takes at the least in a second: the answer
-// to an upload comes once all of it is safe.
-const uploadPace = 16 << 20
-
-// Put uploads a file as an output of the attempt that the node holds; the server
-// checks the digest. Errors are as those of Open.
-func (c *Client) Put(ctx context.Context, ref nodecore.Ref, out wire.Output, path string) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("upload an artifact: %w", err)
-	}
-	wait := newPatience(ctx, c.wait)
-	defer wait.end()
-	request, err := c.request(wait.ctx, http.MethodPut, out.Digest)
-	if err != nil {
-		return errors.Join(err, file.Close())
-	}
-	request.URL.RawQuery = url.Values{"job": {ref.Job.String()}, "attempt": {strconv.Itoa(int(ref.Attempt))}}.Encode()
-	request.Header.Set("Content-Type", "application/octet-stream")
-	request.Header.Set("Expect", "100-continue") // a refusal comes before the bytes leave
-	request.ContentLength = out.Size
-	// Closed below, not by the transport: it is done with the body before the answer.
-	request.Body = io.NopCloser(moving{file, wait, c.wait + time.Duration(out.Size/uploadPace)*time.Second})
-	if out.Size == 0 {
-		request.Body = http.NoBody
-	}
-	response, err := c.do(request, http.StatusCreated)
-	_ = file.Close() // it was only read; what the transport still reads fails
-	if err != nil {
-		return fmt.Errorf("upload an artifact: %w", wait.why(err))
-	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 4<<10)) // so that the connection is used again
-	return response.Body.Close()
-}
-
-func (c *Client) request(ctx context.Context, method, digest string) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.server.JoinPath("v1", "artifacts", digest).String(), nil)
-	if err != nil {
-		return nil, fmt.Errorf("ask for an artifact: %w", err)
-	}
-	request.Header.Set("Authorization", "Bearer "+c.secret())
-	return request, nil
+	return e.Status >= 300 && e.Status < 500 || e.Status == http.StatusInsufficientStorage
 }
 
 // do sends a request and demands one of the statuses; the caller closes the body.
@@ -177,15 +130,4 @@ func (m moving) Read(b []byte) (int, error) {
 	n, err := m.from.Read(b)
 	m.timer.Reset(m.wait)
 	return n, err
-}
-
-// download is the body of an artifact that is read.
-type download struct {
-	moving
-	body io.Closer
-}
-
-func (d *download) Close() error {
-	d.end()
-	return d.body.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func TestOpen_ShowsTheSecretAndReads(t *testing.T) {
 		}
 		_, _ = w.Write([]byte("content"))
 	})
-	body, err := a.Open(t.Context(), "sha256:00")
+	body, _, err := a.Open(t.Context(), "sha256:00", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,15 +61,105 @@ func TestOpen_SecretDoesNotFollowARedirect(t *testing.T) {
 	}))
 	defer elsewhere.Close()
 	a := artifacts(t, ample, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) })
-	_, err := a.Open(t.Context(), "sha256:00")
+	_, _, err := a.Open(t.Context(), "sha256:00", 0)
 	var status *StatusError
 	if !errors.As(err, &status) || !status.Final() {
 		t.Errorf("error %v, want a final one", err)
 	}
 }
 
+func TestOpen_FollowsARedirectOnItsOwnServer(t *testing.T) {
+	a := artifacts(t, ample, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/round":
+			http.Redirect(w, r, "/round", http.StatusFound)
+		case r.URL.Path != "/moved":
+			http.Redirect(w, r, map[bool]string{true: "/round", false: "/moved"}[strings.HasSuffix(r.URL.Path, "01")], http.StatusFound)
+		default:
+			_, _ = io.WriteString(w, r.Header.Get("Authorization"))
+		}
+	})
+	body, _, err := a.Open(t.Context(), "sha256:00", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(body); err != nil || string(got) != "Bearer s3cret" {
+		t.Errorf("read %q, %v", got, err)
+	}
+	_ = body.Close()
+	if _, _, err := a.Open(t.Context(), "sha256:01", 0); err == nil || !err.(interface{ Unwrap() error }).Unwrap().(*StatusError).Final() {
+		t.Errorf("round and round: %v", err)
+	}
+}
+
+func TestOpen_GoesOnWhereItBrokeOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(w http.ResponseWriter, r *http.Request)
+		at     int64
+		read   string
+		fails  bool
+	}{
+		"the rest": {answer: func(w http.ResponseWriter, r *http.Request) {
+			http.ServeContent(w, r, "", time.Time{}, strings.NewReader("content"))
+		}, at: 3, read: "tent"},
+		"another file by now": {answer: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", `"sha256:11"`)
+			http.ServeContent(w, r, "", time.Time{}, strings.NewReader("another"))
+		}, at: 0, read: "another"},
+		"no ranges": {answer: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "content") }, at: 0, read: "content"},
+		"another range": {answer: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Range", "bytes 2-6/7")
+			w.WriteHeader(http.StatusPartialContent)
+		}, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := artifacts(t, ample, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("ETag", `"sha256:00"`)
+				c.answer(w, r)
+			})
+			body, at, err := a.Open(t.Context(), "sha256:00", 3)
+			if c.fails {
+				if err == nil {
+					t.Error("it was taken")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(body)
+			if err := errors.Join(err, body.Close()); err != nil || at != c.at || string(got) != c.read {
+				t.Errorf("read %q from %d on, %v", got, at, err)
+			}
+		})
+	}
+}
+
+func TestPut_GoesOnWhereTheServerSays(t *testing.T) {
+	a := artifacts(t, ample, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			w.Header().Set("Upload-Offset", "3")
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		got, err := io.ReadAll(r.Body)
+		if err != nil || string(got) != "tent" || r.Header.Get("Upload-Offset") != "3" || r.Header.Get("Upload-Length") != "7" {
+			t.Errorf("got %q from %s of %s, %v", got, r.Header.Get("Upload-Offset"), r.Header.Get("Upload-Length"), err)
+		}
+		w.WriteHeader(http.StatusCreated)
+	})
+	out, path := output(t, "content")
+	offset, err := a.Offset(t.Context(), held, out.Digest)
+	if err != nil || offset != 3 {
+		t.Fatalf("offset %d, %v", offset, err)
+	}
+	if err := a.Put(t.Context(), held, out, path, offset); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestStatusError_TellsWhatAnotherTryCouldChange(t *testing.T) {
-	for status, final := range map[int]bool{404: true, 401: true, 413: true, 302: true, 408: false, 429: false, 500: false, 503: false} {
+	for status, final := range map[int]bool{404: true, 401: true, 413: true, 302: true, 409: true, 507: true, 408: false, 429: false, 500: false, 503: false} {
 		if got := (&StatusError{Status: status}).Final(); got != final {
 			t.Errorf("%d: final = %v, want %v", status, got, final)
 		}
@@ -83,7 +174,7 @@ func TestOpen_ABodyThatStandsStillIsLeft(t *testing.T) {
 		w.(http.Flusher).Flush()
 		<-release
 	})
-	body, err := a.Open(t.Context(), "sha256:00")
+	body, _, err := a.Open(t.Context(), "sha256:00", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,14 +202,14 @@ func TestPut_UploadsTheWholeFileForItsAttempt(t *testing.T) {
 			if err != nil || string(got) != content || r.ContentLength != int64(len(content)) {
 				t.Errorf("got %d bytes (announced %d) instead of %d: %v", len(got), r.ContentLength, len(content), err)
 			}
-			want := "/base/v1/artifacts/sha256:00?attempt=3&job=00000000-0000-0000-0000-000000000001"
-			if r.Method != http.MethodPut || r.RequestURI != want || r.Header.Get("Authorization") != "Bearer s3cret" {
+			want := "/base/v1/uploads/sha256:00?attempt=3&job=00000000-0000-0000-0000-000000000001"
+			if r.Method != http.MethodPatch || r.Header.Get("Upload-Offset") != "0" || r.Header.Get("Upload-Length") != strconv.Itoa(len(content)) || r.RequestURI != want || r.Header.Get("Authorization") != "Bearer s3cret" {
 				t.Errorf("%s %s with %q", r.Method, r.RequestURI, r.Header.Get("Authorization"))
 			}
 			w.WriteHeader(http.StatusCreated)
 		})
 		out, path := output(t, content)
-		if err := a.Put(t.Context(), held, out, path); err != nil {
+		if err := a.Put(t.Context(), held, out, path, 0); err != nil {
 			t.Error(err)
 		}
 	}
@@ -128,7 +219,7 @@ func TestPut_ARefusalComesBeforeTheBytesLeave(t *testing.T) {
 	a := artifacts(t, ample, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not yours", http.StatusNotFound) })
 	out, path := output(t, strings.Repeat("x", 8<<20))
 	var status *StatusError
-	if err := a.Put(t.Context(), held, out, path); !errors.As(err, &status) || status.Status != http.StatusNotFound || !status.Final() {
+	if err := a.Put(t.Context(), held, out, path, 0); !errors.As(err, &status) || status.Status != http.StatusNotFound || !status.Final() {
 		t.Errorf("error %v, want a final 404", err)
 	}
 }
@@ -141,7 +232,7 @@ func TestPut_AServerThatStandsStillIsLeft(t *testing.T) {
 		<-release
 	})
 	out, path := output(t, "content")
-	if err := a.Put(t.Context(), held, out, path); err == nil || !strings.Contains(err.Error(), "nothing moved for 100ms") {
+	if err := a.Put(t.Context(), held, out, path, 0); err == nil || !strings.Contains(err.Error(), "nothing moved for 100ms") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -155,7 +246,7 @@ func TestPut_AShorterFileIsNoUpload(t *testing.T) {
 	})
 	out, path := output(t, "content")
 	out.Size++
-	if err := a.Put(t.Context(), held, out, path); err == nil {
+	if err := a.Put(t.Context(), held, out, path, 0); err == nil {
 		t.Error("it was taken for whole")
 	}
 }

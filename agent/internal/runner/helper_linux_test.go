@@ -132,13 +132,22 @@ type sink struct {
 	fails []error
 	tries int
 	kept  map[string]string // content by the output's name
+	part  int64             // bytes that a try which fails leaves
+	froms []int64           // where tries began
 	onTry func()
 }
 
-func (s *sink) Put(_ context.Context, _ nodecore.Ref, out wire.Output, path string) error {
+func (s *sink) Offset(context.Context, nodecore.Ref, string) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.part, nil
+}
+
+func (s *sink) Put(_ context.Context, _ nodecore.Ref, out wire.Output, path string, offset int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tries++
+	s.froms = append(s.froms, offset)
 	if s.onTry != nil {
 		s.onTry()
 	}
@@ -162,12 +171,12 @@ type notThere struct{}
 func (notThere) Error() string { return "404 not found" }
 func (notThere) Final() bool   { return true }
 
-func (a artifacts) Open(_ context.Context, digest string) (io.ReadCloser, error) {
+func (a artifacts) Open(_ context.Context, digest string, offset int64) (io.ReadCloser, int64, error) {
 	content, ok := a[digest]
 	if !ok {
-		return nil, notThere{}
+		return nil, 0, notThere{}
 	}
-	return io.NopCloser(bytes.NewReader(content)), nil
+	return io.NopCloser(bytes.NewReader(content[offset:])), offset, nil
 }
 
 func digestOf(content []byte) string {

@@ -38,9 +38,12 @@ func (a answer) StatusCode() int { return int(a) }
 
 func TestOutputs_AServerThatIsAwayIsWaitedFor(t *testing.T) {
 	r := newRig(t, sh(`echo x > clip`), nil)
-	r.sink.fails = []error{errors.New("connection refused"), answer(503)}
+	r.sink.fails, r.sink.part = []error{errors.New("connection refused"), answer(409)}, 1
 	if got := r.run(wire.Payload{}); got.Status != wire.ResultSucceeded || r.sink.tries != 3 || r.sink.kept["clip"] != "x\n" {
 		t.Errorf("%s %s after %d tries", got.Status, got.Detail, r.sink.tries)
+	}
+	if froms := fmt.Sprint(r.sink.froms); froms != "[0 1 1]" {
+		t.Errorf("the tries begin at %s", froms)
 	}
 }
 

@@ -14,10 +14,12 @@ import (
 
 // Sink takes the content of outputs.
 type Sink interface {
-	// Put hands over a file as an output of the attempt; once it returns nil the
-	// control plane has the whole of it. Errors are as those of Source.Open, and
-	// may have a method StatusCode() int, as HTTP has it.
-	Put(ctx context.Context, ref nodecore.Ref, out wire.Output, path string) error
+	// Put hands over a file from an offset on as an output of the attempt; once it
+	// returns nil the control plane has the whole of it. Errors are as those of
+	// Source.Open, and may have a method StatusCode() int, as HTTP has it.
+	Put(ctx context.Context, ref nodecore.Ref, out wire.Output, path string, offset int64) error
+	// Offset asks how much of the file the control plane has got by a Put that failed.
+	Offset(ctx context.Context, ref nodecore.Ref, digest string) (int64, error)
 }
 
 const (
@@ -45,12 +47,17 @@ func (a *attempt) handOver(outputs []wire.Output) error {
 	return nil
 }
 
-// put tries until it has worked, never will, or the time is up.
+// put tries until it has worked, never will, or the time is up. What a try brought
+// is not sent again.
 func (a *attempt) put(ctx context.Context, out wire.Output) error {
 	path := filepath.Join(a.workDir(), out.Name)
+	offset := int64(0) // of a new attempt nothing is there
+	var err error
 	for pause := uploadPause; ; pause = min(2*pause, maxPause) {
-		err := a.set.sink.Put(ctx, a.ref, out, path)
-		if err == nil || isFinal(err) {
+		if err == nil {
+			err = a.set.sink.Put(ctx, a.ref, out, path, offset)
+		}
+		if err == nil || isFinal(err) && statusOf(err) != http.StatusConflict { // of another offset
 			return err
 		}
 		a.set.log.Warn("an output is not handed over: it is tried again", "job", a.ref.Job, "output", out.Name, "error", err)
@@ -59,6 +66,11 @@ func (a *attempt) put(ctx context.Context, out wire.Output) error {
 			return err
 		case <-time.After(pause):
 		}
+		before := offset
+		if offset, err = a.set.sink.Offset(ctx, a.ref, out.Digest); offset > before {
+			pause = uploadPause / 2 // it moves
+		}
+		offset = min(offset, out.Size)
 	}
 }
 
