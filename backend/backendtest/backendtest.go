@@ -1,9 +1,11 @@
 // Package backendtest is for tests outside of backend: the REST client, the
-// documents and the load generator's scripted node under names that they may
+// documents, the load generator's scripted nodes and its rulers under names that they may
 // import.
 package backendtest
 
 import (
+	"time"
+
 	"rockpool/backend/internal/client"
 	"rockpool/backend/internal/load"
 	"rockpool/backend/internal/rest"
@@ -81,6 +83,38 @@ type (
 	ScriptedNodeOptions = load.NodeOptions
 	ScriptedSession     = load.Session
 )
+
+// A fleet of scripted nodes in a process of its own: `rockpool load fleet`.
+type (
+	Fleet       = load.Fleet
+	FleetOrder  = load.FleetOrder
+	FleetReport = load.FleetReport
+)
+
+// Commands to a fleet.
+const (
+	FleetReports = load.FleetReports
+	FleetOpened  = load.FleetOpened
+	FleetForgets = load.FleetForgets
+	FleetEnds    = load.FleetEnds
+)
+
+// StartFleet runs rockpool, which program names, as a fleet.
+func StartFleet(program string, order FleetOrder) (*Fleet, error) {
+	return load.StartFleet(program, order)
+}
+
+// ProcessTime is the CPU time of a process alone.
+func ProcessTime(pid int) (time.Duration, error) { return load.ProcessTime(pid) }
+
+// TreeTime is the CPU time of a process and its children.
+func TreeTime(pid int) (time.Duration, error) { return load.TreeTime(pid) }
+
+// Children are the process ids of a process's children that live.
+func Children(pid int) ([]int, error) { return load.Children(pid) }
+
+// Resident is a process's memory in bytes, shared pages and all.
+func Resident(pid int) (int64, error) { return load.Resident(pid) }
 
 // NewScriptedNode makes a node; it does not connect.
 func NewScriptedNode(o ScriptedNodeOptions) *ScriptedNode { return load.NewNode(o) }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"rockpool/backend/backendtest"
 	"rockpool/shared/wire"
 	"rockpool/shared/wire/wiretest"
 	"rockpool/shared/wsconn/wsconntest"
@@ -91,7 +92,7 @@ func (x *target) unharmed() {
 // residentSet is a process's memory in bytes.
 func residentSet(t testing.TB, pid int) int64 {
 	t.Helper()
-	resident, err := rig.Resident(pid)
+	resident, err := backendtest.Resident(pid)
 	if err != nil {
 		t.Skip("memory is read from /proc: ", err)
 	}

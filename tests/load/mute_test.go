@@ -75,7 +75,7 @@ func BenchmarkMuteConsoles(b *testing.B) {
 // cpuOf is the CPU time of the server's process.
 func cpuOf(b *testing.B, pid int) time.Duration {
 	b.Helper()
-	t, err := processTime(pid)
+	t, err := backendtest.ProcessTime(pid)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -15,9 +15,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if playFleet() {
-		return
-	}
 	if os.Getenv(plainVariable) != "" {
 		fmt.Fprintln(os.Stderr, servePlain())
 		os.Exit(1)
@@ -143,15 +140,15 @@ func spent(b *testing.B, s *rig.Server, work func()) cpu {
 
 func measure(b *testing.B, s *rig.Server) cpu {
 	b.Helper()
-	server, err := processTime(s.PID())
+	server, err := backendtest.ProcessTime(s.PID())
 	if err != nil {
 		b.Fatal(err)
 	}
-	postgres, err := treeTime(s.PostmasterPID())
+	postgres, err := backendtest.TreeTime(s.PostmasterPID())
 	if err != nil {
 		b.Fatal(err)
 	}
-	own, err := processTime(os.Getpid())
+	own, err := backendtest.ProcessTime(os.Getpid())
 	if err != nil {
 		b.Fatal(err)
 	}

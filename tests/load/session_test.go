@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"rockpool/backend/backendtest"
 	"rockpool/shared/wire"
 	"rockpool/shared/wsconn/wsconntest"
 	"rockpool/tests/rig"
@@ -57,7 +58,7 @@ func ours(b *testing.B, sessions int) *target {
 
 func postgresTime(b *testing.B, s *rig.Server) time.Duration {
 	b.Helper()
-	spent, err := treeTime(s.PostmasterPID())
+	spent, err := backendtest.TreeTime(s.PostmasterPID())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func (t *target) measure(b *testing.B) memory {
 		_, _ = io.Copy(io.Discard, answer.Body)
 		_ = answer.Body.Close()
 	}
-	resident, err := rig.Resident(t.pid)
+	resident, err := backendtest.Resident(t.pid)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func (t *target) perBeat(b *testing.B, c *crowd, rounds int) (own, other time.Du
 
 func (t *target) own(b *testing.B) time.Duration {
 	b.Helper()
-	spent, err := processTime(t.pid)
+	spent, err := backendtest.ProcessTime(t.pid)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,14 +1,10 @@
 package load
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -48,13 +44,15 @@ func TestAttack_A29_AFleetReconnectsAtOnce(t *testing.T) {
 	s := rig.NewServer(t)
 	owner, client := s.NewUser(t, "storm", "storm")
 	pool := "pool-" + owner
-	fleet := startFleet(t, fleetOrder{Server: s.URL, License: s.NewLicense(t, owner, int64(nodes)), Nodes: nodes})
+	fleet := startFleet(t, backendtest.FleetOrder{
+		Server: s.URL, Name: "storm", Licenses: []string{s.NewLicense(t, owner, int64(nodes))}, Nodes: nodes, Slots: 2, Keep: true,
+	})
 	awaitLeases(t, s, pool, nodes, stormLimit)
 	submitMany(t, client, nodes)
-	fleet.await(t, "every job runs", func(r fleetReport) bool { return r.Started == nodes })
+	fleet.await(t, "every job runs", func(r backendtest.FleetReport) bool { return r.Started == nodes })
 	desk := newDesk(t, s)
 
-	fleet.do(t, fleetForgets)
+	fleet.do(t, backendtest.FleetForgets)
 	killed := time.Now()
 	s.Kill(t)
 	s.Start(t)
@@ -71,7 +69,7 @@ func TestAttack_A29_AFleetReconnectsAtOnce(t *testing.T) {
 		t.Errorf("all %d nodes were ready %v after the server, which was away for %v; want %v at most", nodes, took, away, most)
 	}
 
-	r := fleet.await(t, "every job ends", func(r fleetReport) bool { return r.Running == 0 }, fleetEnds)
+	r := fleet.await(t, "every job ends", func(r backendtest.FleetReport) bool { return r.Running == 0 }, backendtest.FleetEnds)
 	if r.Started != nodes || r.Again != 0 || r.Voided != 0 {
 		t.Errorf("%d attempts began, %d of them twice, %d were taken away; want %d, 0 and 0", r.Started, r.Again, r.Voided, nodes)
 	}
@@ -125,42 +123,40 @@ func checkStorm(t *testing.T, s *rig.Server, nodes int) {
 	}
 }
 
-// fleetProcess is a fleet as its test sees it.
-type fleetProcess struct {
-	in      io.WriteCloser
-	answers *json.Decoder
-}
+// fleet is a fleet as its test sees it.
+type fleet struct{ *backendtest.Fleet }
 
-func startFleet(t *testing.T, order fleetOrder) *fleetProcess {
+func startFleet(t testing.TB, order backendtest.FleetOrder) fleet {
 	t.Helper()
-	command := exec.Command(os.Args[0])
-	command.Env, command.Stderr = append(os.Environ(), fleetVariable+"=1"), os.Stderr
-	in, out := rig.Converse(t, command)
-	if err := json.NewEncoder(in).Encode(order); err != nil {
+	f, err := backendtest.StartFleet(rig.Binary(t, "rockpool"), order)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return &fleetProcess{in: in, answers: json.NewDecoder(bufio.NewReader(out))}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return fleet{f}
 }
 
-func (f *fleetProcess) do(t *testing.T, command string) (r fleetReport) {
+func (f fleet) do(t testing.TB, command string) backendtest.FleetReport {
 	t.Helper()
-	if _, err := fmt.Fprintln(f.in, command); err != nil {
-		t.Fatalf("the fleet: %v", err)
-	}
-	if err := f.answers.Decode(&r); err != nil {
-		t.Fatalf("the fleet: %v", err)
+	r, err := f.Do(command)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return r
 }
 
 // await gives commands and then asks until the report is as wanted.
-func (f *fleetProcess) await(t *testing.T, what string, done func(fleetReport) bool, commands ...string) (r fleetReport) {
+func (f fleet) await(t *testing.T, what string, done func(backendtest.FleetReport) bool, commands ...string) (r backendtest.FleetReport) {
 	t.Helper()
 	for _, command := range commands {
 		f.do(t, command)
 	}
 	rig.Await(t, stormLimit, func() (bool, string) {
-		r = f.do(t, fleetReports)
+		r = f.do(t, backendtest.FleetReports)
 		return done(r), fmt.Sprintf("%s: %d started, %d again, %d voided, %d running", what, r.Started, r.Again, r.Voided, r.Running)
 	})
 	return r
@@ -168,9 +164,9 @@ func (f *fleetProcess) await(t *testing.T, what string, done func(fleetReport) b
 
 // checkSpread looks at when sessions were opened: no second may have more than some
 // times what it would have had if the redial window were filled evenly.
-func (f *fleetProcess) checkSpread(t *testing.T, nodes int, took time.Duration) {
+func (f fleet) checkSpread(t *testing.T, nodes int, took time.Duration) {
 	t.Helper()
-	opened := f.do(t, fleetOpened).Opened
+	opened := f.do(t, backendtest.FleetOpened).Opened
 	slices.SortFunc(opened, time.Time.Compare)
 	if len(opened) != nodes {
 		t.Errorf("%d sessions were opened for %d nodes", len(opened), nodes)

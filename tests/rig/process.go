@@ -2,11 +2,8 @@ package rig
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -123,27 +120,6 @@ func (p *Process) running() bool {
 	default:
 		return true
 	}
-}
-
-// Children are the process ids of a process's children that live.
-func Children(pid int) ([]int, error) {
-	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		return nil, err
-	}
-	var children []int
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			continue // the thread has ended
-		}
-		for _, field := range strings.Fields(string(content)) {
-			if child, err := strconv.Atoi(field); err == nil {
-				children = append(children, child)
-			}
-		}
-	}
-	return children, nil
 }
 
 // races is the race detector's first report, or empty.

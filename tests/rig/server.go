@@ -251,7 +251,7 @@ func (s *Server) PostmasterPID() int {
 func (s *Server) Postgres(t testing.TB) []int {
 	t.Helper()
 	postmaster := s.PostmasterPID()
-	children, err := Children(postmaster)
+	children, err := backendtest.Children(postmaster)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"rockpool/backend/internal/load"
@@ -12,21 +14,134 @@ import (
 // loadCommand measures the server on this machine. It starts one of its own on a
 // throw-away folder, so that no fleet is filled with what means nothing.
 type loadCommand struct {
-	Latency bool          `help:"What one job takes at low load, to its start and to its result, beside one HTTP request that makes one commit."`
-	Rounds  int           `default:"5" placeholder:"N" help:"Pairs of jobs and probe; figures are the medians."`
-	Jobs    int           `default:"300" placeholder:"N" help:"Jobs of a round."`
-	Gap     time.Duration `default:"3ms" placeholder:"TIME" help:"Pause between two jobs."`
+	Batch   loadBatch   `cmd:"" help:"Jobs a second, submitted in batches."`
+	Single  loadSingle  `cmd:"" help:"Jobs a second, each of a request that waits for its result."`
+	Process loadProcess `cmd:"" help:"Jobs a second of real agents that run a process for each."`
+	Latency loadLatency `cmd:"" help:"What one job takes at low load, to its start and to its result, beside one HTTP request that makes one commit."`
+	Fleet   loadFleet   `cmd:"" hidden:"" help:"Be the agents' process of the others."`
+}
+
+// rounds are the flags of every load that takes jobs through agents.
+type rounds struct {
+	Rounds   int  `default:"5" placeholder:"N" help:"Rounds; figures are the medians."`
+	Pools    int  `default:"1" placeholder:"N" help:"Pools with a user, an app and a part of the agents each: 1 to 100."`
+	OnDemand bool `help:"Make a round for each line of standard input, which is its number of jobs, and print it as a line of JSON."`
+}
+
+// Most agents and pools of a load.
+const (
+	mostLoadAgents = 10_000
+	mostLoadPools  = 100
+)
+
+// measure runs the load and prints it.
+func (r rounds) measure(ctx context.Context, d *desk, o load.Options) error {
+	o.Rounds, o.Pools = r.Rounds, r.Pools
+	switch {
+	case o.Rounds < 1 || o.Jobs < 1 || o.Slots < 1 || o.Callers < 1:
+		return usageError{errors.New("--rounds, --jobs, --slots and --callers must be at least 1")}
+	case o.Agents < 1 || o.Agents > mostLoadAgents:
+		return usageError{fmt.Errorf("--agents must be 1 to %d", mostLoadAgents)}
+	case o.Pools < 1 || o.Pools > mostLoadPools || o.Pools > o.Agents:
+		return usageError{fmt.Errorf("--pools must be 1 to %d, and each pool needs an agent", mostLoadPools)}
+	case r.OnDemand:
+		return load.OnDemand(ctx, o, d.in, d.out)
+	}
+	report, err := load.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	return d.show(report, loadTable(report))
+}
+
+func loadTable(r load.Report) grid {
+	var g grid
+	g.fact("jobs a second", fmt.Sprintf("%.0f", r.JobsPerSecond))
+	g.fact("CPU of the server", fmt.Sprintf("%.1f µs a job", r.CPU.Server))
+	g.fact("CPU of PostgreSQL", fmt.Sprintf("%.1f µs a job", r.CPU.Postgres))
+	g.fact("CPU of both", fmt.Sprintf("%.1f µs a job", r.CPU.Server+r.CPU.Postgres))
+	g.fact("CPU of the agents", fmt.Sprintf("%.1f µs a job", r.CPU.Agents))
+	g.fact("CPU of the callers", fmt.Sprintf("%.1f µs a job", r.CPU.Callers))
+	if last := r.Rounds[len(r.Rounds)-1].Result; last != nil {
+		g.fact("POST to result", fmt.Sprintf("p50 %.2f ms, p99 %.2f ms (last round)", last.P50, last.P99))
+	}
+	const mib = 1 << 20
+	g.fact("memory of the server", fmt.Sprintf("%d MiB", r.Memory.Server/mib))
+	g.fact("memory of PostgreSQL", fmt.Sprintf("%d MiB", r.Memory.Postgres/mib))
+	g.fact("database", fmt.Sprintf("%d MiB", r.Memory.Database/mib))
+	b := r.Books
+	g.fact("books", fmt.Sprintf("%d accepted = %d done + %d queued + 0 failed; nothing reserved, one result for each",
+		b.Accepted, b.Ended, b.States["queued"]))
+	return g
+}
+
+type loadBatch struct {
+	rounds
+	Agents  int   `default:"10" placeholder:"N" help:"Scripted agents over real sockets, in a process of their own: 1 to 10000."`
+	Slots   int64 `default:"64" placeholder:"N" help:"Slots of an agent."`
+	Jobs    int   `default:"50000" placeholder:"N" help:"Jobs of a round."`
+	Batch   int   `default:"300" placeholder:"N" help:"Jobs of a request, 2 to 1000."`
+	Callers int   `default:"4" placeholder:"N" help:"Requests at a time."`
+	Waiting int   `placeholder:"N" help:"Jobs that wait before the first agent comes; as many wait all the time."`
+}
+
+// Run measures.
+func (c *loadBatch) Run(ctx context.Context, d *desk) error {
+	if c.Batch < 2 || c.Batch > 1000 || c.Waiting < 0 {
+		return usageError{errors.New("--batch must be 2 to 1000, --waiting at least 0")}
+	}
+	return c.measure(ctx, d, load.Options{Agents: c.Agents, Slots: c.Slots, Jobs: c.Jobs, Batch: c.Batch, Callers: c.Callers, Waiting: c.Waiting})
+}
+
+type loadSingle struct {
+	rounds
+	Agents  int   `default:"10" placeholder:"N" help:"Scripted agents over real sockets, in a process of their own: 1 to 10000."`
+	Slots   int64 `default:"64" placeholder:"N" help:"Slots of an agent."`
+	Jobs    int   `default:"10000" placeholder:"N" help:"Jobs of a round."`
+	Callers int   `default:"128" placeholder:"N" help:"Callers, each with one job at a time."`
+}
+
+// Run measures.
+func (c *loadSingle) Run(ctx context.Context, d *desk) error {
+	return c.measure(ctx, d, load.Options{Agents: c.Agents, Slots: c.Slots, Jobs: c.Jobs, Batch: 1, Callers: c.Callers})
+}
+
+type loadProcess struct {
+	rounds
+	AgentsBin string `placeholder:"FILE" help:"Program of the agents (default: rockpool-agent beside this program)."`
+	Agents    int    `default:"1" placeholder:"N" help:"Agents."`
+	Slots     int64  `default:"4" placeholder:"N" help:"Slots of an agent, 1 to 64."`
+	Jobs      int    `default:"1000" placeholder:"N" help:"Jobs of a round, each a process of /bin/true."`
+}
+
+// Run measures.
+func (c *loadProcess) Run(ctx context.Context, d *desk) error {
+	if c.AgentsBin == "" {
+		program, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("find this program: %w", err)
+		}
+		c.AgentsBin = filepath.Join(filepath.Dir(program), "rockpool-agent")
+	}
+	if _, err := os.Stat(c.AgentsBin); err != nil {
+		return usageError{fmt.Errorf("name the agent's program with --agents-bin: %w", err)}
+	}
+	return c.measure(ctx, d, load.Options{Agents: c.Agents, Slots: c.Slots, Jobs: c.Jobs, Batch: 20, Callers: 2, AgentsBin: c.AgentsBin})
+}
+
+type loadLatency struct {
+	Rounds int           `default:"5" placeholder:"N" help:"Pairs of jobs and probe; figures are the medians."`
+	Jobs   int           `default:"300" placeholder:"N" help:"Jobs of a round."`
+	Gap    time.Duration `default:"3ms" placeholder:"TIME" help:"Pause between two jobs."`
+	Agents int           `placeholder:"N" help:"Agents that are connected beside the one that works, up to 10000."`
 }
 
 // Run measures and prints.
-func (c *loadCommand) Run(ctx context.Context, d *desk) error {
-	switch {
-	case !c.Latency:
-		return usageError{errors.New("say what to measure: --latency")}
-	case c.Rounds < 1 || c.Jobs < 1 || c.Gap < 0:
-		return usageError{errors.New("--rounds and --jobs must be at least 1, --gap at least 0s")}
+func (c *loadLatency) Run(ctx context.Context, d *desk) error {
+	if c.Rounds < 1 || c.Jobs < 1 || c.Gap < 0 || c.Agents < 0 || c.Agents > mostLoadAgents {
+		return usageError{fmt.Errorf("--rounds and --jobs must be at least 1, --gap at least 0s, --agents 0 to %d", mostLoadAgents)}
 	}
-	report, err := load.Latency(ctx, load.LatencyOptions{Rounds: c.Rounds, Jobs: c.Jobs, Gap: c.Gap})
+	report, err := load.Latency(ctx, load.LatencyOptions{Rounds: c.Rounds, Jobs: c.Jobs, Gap: c.Gap, Agents: c.Agents})
 	if err != nil {
 		return err
 	}
@@ -39,3 +154,8 @@ func (c *loadCommand) Run(ctx context.Context, d *desk) error {
 	row("probe: request and commit", report.Probe, load.Quantiles{P50: 1, P99: 1})
 	return d.show(report, g)
 }
+
+type loadFleet struct{}
+
+// Run obeys what comes on standard input.
+func (*loadFleet) Run(ctx context.Context, d *desk) error { return load.PlayFleet(ctx, d.in, d.out) }

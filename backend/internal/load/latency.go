@@ -19,6 +19,7 @@ type LatencyOptions struct {
 	Rounds int           // pairs of jobs and probe
 	Jobs   int           // of a round, and as many probe requests
 	Gap    time.Duration // between the end of one and the next
+	Agents int           // that are connected beside the one that works: it has the most slots free
 }
 
 // LatencyReport is what a job at low load takes, beside the probe of the same
@@ -27,6 +28,7 @@ type LatencyReport struct {
 	Rounds int           `json:"rounds"`
 	Jobs   int           `json:"jobs"` // of a round
 	Gap    rest.Duration `json:"gap"`
+	Agents int           `json:"agents"` // beside the one that worked
 
 	Start  Quantiles `json:"start"`  // from before the POST to the node's start message
 	Result Quantiles `json:"result"` // from before the POST to its answer, with ?wait, of the committed result
@@ -45,21 +47,17 @@ type Quantiles struct {
 // Latency starts a server on a throw-away folder and measures one job after the
 // other on it, in turns with the probe.
 func Latency(ctx context.Context, o LatencyOptions) (report LatencyReport, err error) {
-	s, setupToken, err := startServer(ctx)
+	s, err := setStage(ctx, Options{Agents: o.Agents, Pools: 1, Slots: 1})
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	h, err := s.furnish(ctx, setupToken)
-	if err != nil {
-		return report, err
-	}
-	bare, err := startProbe(ctx, s.database())
+	defer func() { err = errors.Join(err, s.clear()) }()
+	bare, err := startProbe(ctx, s.server.database())
 	if err != nil {
 		return report, err
 	}
 	defer bare.close()
-	bench := newBench(s, h, bare, o.Gap)
+	bench := newBench(s, bare, o.Gap)
 	if err := bench.node.Connect(ctx); err != nil {
 		return report, err
 	}
@@ -92,9 +90,9 @@ type bench struct {
 	starts map[string]time.Time // by job
 }
 
-func newBench(s *server, h house, p *probe, gap time.Duration) *bench {
-	b := &bench{house: h, probe: p, gap: gap, starts: map[string]time.Time{}}
-	b.node = NewNode(NodeOptions{Server: s.url, Name: "load-1", License: h.license, Slots: 64, Hear: b.hear})
+func newBench(s *stage, p *probe, gap time.Duration) *bench {
+	b := &bench{house: s.houses[0], probe: p, gap: gap, starts: map[string]time.Time{}}
+	b.node = NewNode(NodeOptions{Server: s.server.url, Name: "load", License: b.house.license, Slots: 64, Hear: b.hear})
 	return b
 }
 
@@ -182,16 +180,12 @@ func quantile[T cmp.Ordered](sorted []T, part float64) T {
 
 func reportOf(o LatencyOptions, rounds []round) LatencyReport {
 	median := func(of func(round) Quantiles) Quantiles {
-		var p50, p99 []float64
-		for _, r := range rounds {
-			p50, p99 = append(p50, of(r).P50), append(p99, of(r).P99)
+		return Quantiles{
+			medianOf(rounds, func(r round) float64 { return of(r).P50 }), medianOf(rounds, func(r round) float64 { return of(r).P99 }),
 		}
-		slices.Sort(p50)
-		slices.Sort(p99)
-		return Quantiles{quantile(p50, 0.5), quantile(p99, 0.5)}
 	}
 	return LatencyReport{
-		Rounds: o.Rounds, Jobs: o.Jobs, Gap: rest.Duration(o.Gap),
+		Rounds: o.Rounds, Jobs: o.Jobs, Gap: rest.Duration(o.Gap), Agents: o.Agents,
 		Start:       median(func(r round) Quantiles { return r.start }),
 		Result:      median(func(r round) Quantiles { return r.result }),
 		Probe:       median(func(r round) Quantiles { return r.probe }),
@@ -201,3 +195,13 @@ func reportOf(o LatencyOptions, rounds []round) LatencyReport {
 }
 
 func (q Quantiles) per(p Quantiles) Quantiles { return Quantiles{q.P50 / p.P50, q.P99 / p.P99} }
+
+// medianOf is the median of what something says of each of a list.
+func medianOf[T any](list []T, say func(T) float64) float64 {
+	all := make([]float64, len(list))
+	for i, item := range list {
+		all[i] = say(item)
+	}
+	slices.Sort(all)
+	return quantile(all, 0.5)
+}

@@ -10,12 +10,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
-
-	"rockpool/backend/internal/client"
-	"rockpool/backend/internal/rest"
 )
 
 // server is a server of this very program on a throw-away folder, as a process of
@@ -32,8 +30,8 @@ const stopWait = 30 * time.Second
 
 // startServer runs the server until it has printed its setup link, whose token
 // it returns. Settings of the environment are left out: they may name a database
-// that is nobody's to fill.
-func startServer(ctx context.Context) (*server, string, error) {
+// that is nobody's to fill; settings are this server's own.
+func startServer(ctx context.Context, settings ...string) (*server, string, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, "", fmt.Errorf("find this program: %w", err)
@@ -43,7 +41,7 @@ func startServer(ctx context.Context) (*server, string, error) {
 		return nil, "", fmt.Errorf("make a throw-away folder: %w", err)
 	}
 	s := &server{dir: dir, ended: make(chan error, 1)}
-	token, err := s.start(ctx, program)
+	token, err := s.start(ctx, program, settings)
 	if err != nil {
 		return nil, "", errors.Join(err, s.stop())
 	}
@@ -52,7 +50,7 @@ func startServer(ctx context.Context) (*server, string, error) {
 
 var setupLink = regexp.MustCompile(`(http://\S+)/setup#token=(\S+)`)
 
-func (s *server) start(ctx context.Context, program string) (token string, err error) {
+func (s *server) start(ctx context.Context, program string, settings []string) (token string, err error) {
 	if err := os.Chmod(s.dir, 0o755); err != nil { // started by root, PostgreSQL is somebody else's
 		return "", fmt.Errorf("open the throw-away folder: %w", err)
 	}
@@ -62,7 +60,8 @@ func (s *server) start(ctx context.Context, program string) (token string, err e
 	}
 	defer log.Close()
 	process := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(s.dir, "data"))
-	process.Env, process.Stderr = plainEnvironment(), log
+	process.Env, process.Stderr = append(plainEnvironment(), settings...), log
+	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt is the caller's to handle
 	out, err := process.StdoutPipe()
 	if err != nil {
 		return "", fmt.Errorf("start the server: %w", err)
@@ -80,7 +79,7 @@ func (s *server) start(ctx context.Context, program string) (token string, err e
 	select {
 	case link := <-links:
 		if link == nil {
-			return "", fmt.Errorf("the server did not start: %s", s.lastWords())
+			return "", fmt.Errorf("the server did not start: %s", lastWords(s.logFile()))
 		}
 		s.url = link[1]
 		return link[2], nil
@@ -112,8 +111,9 @@ func plainEnvironment() (env []string) {
 
 func (s *server) logFile() string { return filepath.Join(s.dir, "server.log") }
 
-func (s *server) lastWords() string {
-	content, _ := os.ReadFile(s.logFile())
+// lastWords is the last line of a log.
+func lastWords(file string) string {
+	content, _ := os.ReadFile(file)
 	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
 	return lines[len(lines)-1]
 }
@@ -138,68 +138,16 @@ func (s *server) stop() error {
 	}
 }
 
-// house is what the load belongs to: a user with an app and a license.
-type house struct {
-	client  *client.Client // as that user
-	app     string
-	license string
-}
-
-// readyWait is how long a server that has printed its link may take to begin.
-const readyWait = 30 * time.Second
-
-// awaitReady waits until the server takes work: it prints its link a moment earlier.
-func awaitReady(ctx context.Context, server *client.Client) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWait)
-	defer cancel()
-	for {
-		health, err := server.Ready(ctx)
-		if err != nil || health.Status == "ok" {
-			return err
-		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("the server is not ready: %s: %w", health.Detail, ctx.Err())
-		}
-	}
-}
-
-// furnish makes the first superadmin and the house.
-func (s *server) furnish(ctx context.Context, setupToken string) (h house, err error) {
-	nobody, err := client.New(client.Options{Server: s.url})
+// postmaster is the process id of the server's private PostgreSQL.
+func (s *server) postmaster() (int, error) {
+	content, err := os.ReadFile(filepath.Join(s.dir, "data", "postgres", "cluster", "postmaster.pid"))
 	if err != nil {
-		return h, err
+		return 0, fmt.Errorf("find PostgreSQL's process: %w", err)
 	}
-	if err := awaitReady(ctx, nobody); err != nil {
-		return h, err
-	}
-	done, err := nobody.Setup(ctx, rest.SetupRequest{SetupToken: setupToken})
+	first, _, _ := strings.Cut(string(content), "\n")
+	pid, err := strconv.Atoi(first)
 	if err != nil {
-		return h, fmt.Errorf("set the server up: %w", err)
+		return 0, fmt.Errorf("find PostgreSQL's process: %w", err)
 	}
-	admin, err := client.New(client.Options{Server: s.url, Token: done.Token.Secret})
-	if err != nil {
-		return h, err
-	}
-	user, err := admin.CreateUser(ctx, rest.UserRequest{Name: "load"})
-	if err != nil {
-		return h, fmt.Errorf("create a user: %w", err)
-	}
-	app, err := admin.CreateApp(ctx, rest.AppRequest{ID: "load", Owner: &user.ID})
-	if err != nil {
-		return h, fmt.Errorf("create an app: %w", err)
-	}
-	nodes := int64(1000)
-	license, err := admin.CreateLicense(ctx, rest.LicenseRequest{User: user.ID, Nodes: &nodes})
-	if err != nil {
-		return h, fmt.Errorf("create a license: %w", err)
-	}
-	token, err := admin.CreateToken(ctx, user.ID, rest.TokenRequest{Name: "load"})
-	if err != nil {
-		return h, fmt.Errorf("create a token: %w", err)
-	}
-	h = house{app: app.ID, license: license.LicenseCode}
-	h.client, err = client.New(client.Options{Server: s.url, Token: token.Secret})
-	return h, err
+	return pid, nil
 }

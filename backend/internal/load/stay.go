@@ -11,8 +11,9 @@ import (
 
 // Stay keeps a session open until ctx ends, as an agent does: whenever one has
 // ended, or a dial has failed, it dials anew after the wait that the agent's own
-// code decides by the seed. opened is called at each session's begin.
-func (n *Node) Stay(ctx context.Context, seed uint64, opened func()) {
+// code decides by the seed. opened is called at each session's begin, trouble with
+// why one ended or could not be opened.
+func (n *Node) Stay(ctx context.Context, seed uint64, opened func(), trouble func(error)) {
 	redial := nodecore.NewRedial(seed)
 	defer n.Cut()
 	for {
@@ -20,6 +21,9 @@ func (n *Node) Stay(ctx context.Context, seed uint64, opened func()) {
 		if err == nil {
 			opened()
 			err = n.outlive(ctx, redial)
+		}
+		if ctx.Err() == nil {
+			trouble(err)
 		}
 		select {
 		case <-ctx.Done():
