@@ -239,13 +239,14 @@ func TestCase_N30_AStolenSecretIsSeenWithTheNextHello(t *testing.T) {
 	u.awaitNode(n.Name, patience, "held", inQuarantine)
 }
 
-// A welcome that never came, two hundred times: the node is who it was.
+// A welcome that never came, nearly as often as a node may say hello at once: the node is
+// who it was. A thousand times it is in the deciding code's own tests.
 func TestCase_N35_LostWelcomesHoldNobody(t *testing.T) {
 	t.Parallel()
 	u := newTenant(t, server(t))
 	n := u.node("1", rig.RawOptions{})
 	settled(t, n)
-	for range 200 {
+	for range 90 {
 		chain := n.Chain
 		n.Join(t)
 		n.Cut()

@@ -7,7 +7,7 @@ import "rockpool/backend/internal/core/fleet"
 // are refused as a duplicate's are counted apart, so that a copy which dials in a
 // loop is not in the node's own way.
 const (
-	hellosAtOnce = 30
+	hellosAtOnce = 100
 	helloEvery   = fleet.Time(2_000)  // beyond those
 	helloWait    = fleet.Time(10_000) // at least, of who was refused
 )
