@@ -50,7 +50,11 @@ const causes: Record<string, string> = {
   input_failed: "an input could not be fetched",
   output_missing: "an output is missing",
   output_too_large: "an output is too large",
+  output_failed: "an output could not be handed over",
+  non_finite: "a number in the result is not finite",
   bad_params: "the parameters do not fit the runner",
+  bad_input: "an input could not be unpacked",
+  disk_full: "its node's disk was full",
   node_shutting_down: "the agent was stopped",
   agent_restarted: "the agent restarted",
 };

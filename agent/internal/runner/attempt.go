@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -72,6 +71,11 @@ func (a *attempt) work(r *wire.Result) error {
 	if err := a.task.check(a.offer.Payload); err != nil {
 		return failed(causeBadParams, err.Error())
 	}
+	return a.blameDisk(a.workChecked(r))
+}
+
+// workChecked works on what fits the runner.
+func (a *attempt) workChecked(r *wire.Result) error {
 	for _, dir := range []string{a.dir, a.inDir(), a.workDir()} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return failed(causeStartFailed, "make the job's folder: "+err.Error())
@@ -98,12 +102,12 @@ func (a *attempt) fetchAll(r *wire.Result) error {
 	ctx, cancel := context.WithTimeout(a.ctx, fetchTime)
 	defer cancel()
 	for _, in := range a.offer.Payload.Inputs {
-		err := a.set.fetch(ctx, in, filepath.Join(a.inDir(), in.Name))
+		err := a.bring(ctx, in)
 		if a.ctx.Err() != nil {
 			return errStopped
 		}
 		if err != nil {
-			return failed(causeInputFailed, fmt.Sprintf("input %s: %v", in.Name, err))
+			return inputFailure(in, err)
 		}
 	}
 	r.FetchMs = time.Since(began).Milliseconds()

@@ -14,6 +14,8 @@ const (
 	causeOutputFailed   = "output_failed"
 	causeNonFinite      = "non_finite"
 	causeBadParams      = "bad_params"
+	causeBadInput       = "bad_input"
+	causeDiskFull       = "disk_full"
 )
 
 // failure is an attempt that did not succeed, with what its result says of it.

@@ -186,11 +186,16 @@ func digestOf(content []byte) string {
 
 func newRig(t *testing.T, spec Spec, source artifacts) *rig {
 	t.Helper()
+	return newRigAt(t, t.TempDir(), spec, source)
+}
+
+func newRigAt(t *testing.T, dir string, spec Spec, source artifacts) *rig {
+	t.Helper()
 	book, err := NewBook([]Spec{spec}, []string{"checksum"}, "cpu", append(os.Environ(), "SEEN=yes", "HIDDEN=no"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, dir: t.TempDir(), pids: t.TempDir(), sink: &sink{kept: map[string]string{}}, ended: make(chan Done, 16)}
+	r := &rig{t: t, dir: dir, pids: t.TempDir(), sink: &sink{kept: map[string]string{}}, ended: make(chan Done, 16)}
 	r.Set, err = New(Config{
 		Book: book, Dir: filepath.Join(r.dir, "jobs"), Source: source, Sink: r.sink, InputLimit: 1 << 20,
 		StopGrace: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler), Done: func(d Done) { r.ended <- d },

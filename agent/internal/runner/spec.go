@@ -23,6 +23,8 @@ type Spec struct {
 	NeedsBackend bool              `toml:"needs_backend" help:"the program uses the node's backend: argv must pass {{backend}} on"`
 	SelfTest     []string          `toml:"selftest" help:"command that must succeed at the agent's start"`
 	Inputs       []string          `toml:"inputs" help:"names of the files that a job brings"`
+	Unpack       []string          `toml:"unpack" help:"inputs that are a tar, tar.gz or zip: {{in.NAME}} is the folder of what is in it"`
+	UnpackLimit  Size              `toml:"unpack_limit" help:"bytes that an input may unpack to"`
 	Params       map[string]Param  `toml:"params" help:"parameters by name"`
 	Outputs      []string          `toml:"outputs" help:"files that the job may leave in its folder"`
 	Result       Result            `toml:"result" help:"what becomes the job's output: a JSON file, or numbers out of the log"`
@@ -62,6 +64,7 @@ const (
 	defaultTimeout   = settings.Duration(time.Hour)
 	defaultLogLimit  = Size(8 << 20)
 	defaultDiskLimit = Size(1 << 30)
+	defaultUnpack    = Size(4 << 30)
 )
 
 // prepare checks the declaration, fills in defaults and finds the program. The
@@ -72,7 +75,7 @@ func (s *Spec) prepare() error {
 	}
 	s.fillDefaults()
 	s.Params = maps.Clone(s.Params) // checking completes them; the configuration stays as it was read
-	for _, check := range []func() error{s.checkFiles, s.checkSuccess, s.checkResult, s.checkParams, s.checkEnv, s.checkLimits, s.findProgram, s.checkBackend} {
+	for _, check := range []func() error{s.checkFiles, s.checkUnpack, s.checkSuccess, s.checkResult, s.checkParams, s.checkEnv, s.checkLimits, s.findProgram, s.checkBackend} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -89,6 +92,9 @@ func (s *Spec) fillDefaults() {
 	}
 	if s.DiskLimit == 0 {
 		s.DiskLimit = defaultDiskLimit
+	}
+	if s.UnpackLimit == 0 {
+		s.UnpackLimit = defaultUnpack
 	}
 	if len(s.Success.Exit) == 0 {
 		s.Success.Exit = []int{0}
@@ -113,6 +119,18 @@ func (s *Spec) checkFiles() error {
 	}
 	if n := len(s.files()); n > wire.MaxFiles {
 		return fmt.Errorf("outputs: %d files, at most %d are reported", n, wire.MaxFiles)
+	}
+	return nil
+}
+
+func (s *Spec) checkUnpack() error {
+	if s.UnpackLimit < 0 {
+		return fmt.Errorf("unpack_limit: must be a size such as 4GiB")
+	}
+	for i, name := range s.Unpack {
+		if !slices.Contains(s.Inputs, name) || slices.Contains(s.Unpack[:i], name) {
+			return fmt.Errorf("unpack: %q is none of the inputs, or stands there twice", name)
+		}
 	}
 	return nil
 }

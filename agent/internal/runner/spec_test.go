@@ -23,6 +23,8 @@ func TestBook_RefusesWithTheSetting(t *testing.T) {
 		"program of the job":    {func(s *Spec) { s.Params = map[string]Param{"p": {Type: "string"}}; s.Argv = []string{"{{param.p}}"} }, "can't choose it"},
 		"bin without bin":       {func(s *Spec) { s.Argv = []string{"{{bin}}"} }, "needs the setting bin"},
 		"unknown hole":          {func(s *Spec) { s.Argv = []string{"sh", "{{in.clip}}"} }, "is not declared"},
+		"unpack no input":       {func(s *Spec) { s.Unpack = []string{"clip"} }, "unpack:"},
+		"unpack less than none": {func(s *Spec) { s.UnpackLimit = -1 }, "unpack_limit:"},
 		"open hole":             {func(s *Spec) { s.Argv = []string{"sh", "{{in.clip"} }, "without }}"},
 		"output with a path":    {func(s *Spec) { s.Outputs = []string{"../x"} }, "no plain file name"},
 		"input twice":           {func(s *Spec) { s.Inputs = []string{"a", "a"} }, "stands there twice"},

@@ -82,6 +82,8 @@ const (
 	CauseOutputFailed     Cause = "output_failed"      // an output could not be handed over to the control plane
 	CauseNonFinite        Cause = "non_finite"         // a score or feature is no finite number
 	CauseBadParams        Cause = "bad_params"         // the parameters do not fit the runner's declaration
+	CauseBadInput         Cause = "bad_input"          // an input is no archive that the node unpacks
+	CauseDiskFull         Cause = "disk_full"          // the node's disk had no room
 	CauseNodeShuttingDown Cause = "node_shutting_down" // the agent stopped before the end
 	CauseAgentRestarted   Cause = "agent_restarted"    // the agent's process ended during the attempt
 )
@@ -90,7 +92,7 @@ const (
 // attempt while it has some left.
 var retryable = map[Cause]bool{
 	CauseNodeLost: true, CauseNodeShuttingDown: true, CauseAgentRestarted: true,
-	CauseStartFailed: true, CauseInputFailed: true, CauseOutputFailed: true,
+	CauseStartFailed: true, CauseInputFailed: true, CauseOutputFailed: true, CauseDiskFull: true,
 }
 
 // Retryable reports a cause that gives the job another attempt.
@@ -101,6 +103,6 @@ func (c Cause) Retryable() bool { return retryable[c] }
 func NodeCauses() []Cause {
 	return []Cause{
 		CauseExitCode, CauseSignaled, CauseRunTimeout, CauseStartFailed, CauseInputFailed, CauseOutputMissing,
-		CauseOutputTooLarge, CauseOutputFailed, CauseNonFinite, CauseBadParams, CauseNodeShuttingDown, CauseAgentRestarted,
+		CauseOutputTooLarge, CauseOutputFailed, CauseNonFinite, CauseBadParams, CauseBadInput, CauseDiskFull, CauseNodeShuttingDown, CauseAgentRestarted,
 	}
 }
