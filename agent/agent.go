@@ -79,10 +79,8 @@ func (c Config) selfTest(ctx context.Context) error {
 // the running jobs to their end or to the stop timeout. When it returns nothing of
 // the agent is left running.
 func (a *Agent) Run(ctx context.Context) (err error) {
-	for _, w := range a.cfg.warnings() {
-		a.log.Warn(w)
-	}
 	if a.cfg.Standalone() {
+		a.warn()
 		a.log.Info("no server_url: this agent runs standalone and does nothing")
 		<-ctx.Done()
 		return nil
@@ -96,7 +94,14 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	a.warn() // a start that is refused says the one thing
 	return a.serve(ctx, id, book)
+}
+
+func (a *Agent) warn() {
+	for _, w := range a.cfg.warnings() {
+		a.log.Warn(w)
+	}
 }
 
 // ErrLeft says that a start would be that of a node which has left.
@@ -170,7 +175,7 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 	over := make(chan struct{})
 	ended := make(chan runner.Done)
 	runners, err := runner.New(runner.Config{
-		Book: book, Dir: filepath.Join(id.Dir(), "jobs"), Source: client, Sink: client, InputLimit: int64(a.cfg.InputLimit),
+		Book: book, Dir: a.cfg.jobs(id.Dir()), Source: client, Sink: client, InputLimit: int64(a.cfg.InputLimit),
 		StopGrace: time.Duration(a.cfg.StopGrace), Log: a.log,
 		Done: func(d runner.Done) {
 			select {
@@ -192,12 +197,14 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 
 	l := a.newLoop(id, book, results)
 	l.link, l.runners, l.ended, l.disk = channel, runners, ended, d
+	l.isolation = runners.Isolation()
+	a.log.Info("jobs are kept apart", "by", strings.Join(l.isolation, ","))
 	l.rotation = newRotation(id, client, a.log)
 	l.selfTest = newSelfTest(runners.SelfTest)
 	l.supervisor = a.connectSupervisor()
 	defer func() { _ = l.supervisor.Close() }()
 	answered := a.answer(id.Dir(), &counter{asked: l.asked, over: make(chan struct{})})
-	looked := a.lookAround(id, book, l.collected)
+	looked := a.lookAround(id, book, l.isolation, l.collected)
 	l.tellSupervisor(l.supervisor.Ready())
 	l.run(ctx, a.hurry)
 	looked()
@@ -221,9 +228,9 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 }
 
 // lookAround collects what this machine has until the function is called.
-func (a *Agent) lookAround(id *identity.Identity, book *runner.Book, to chan<- wire.Inventory) (stop func()) {
+func (a *Agent) lookAround(id *identity.Identity, book *runner.Book, isolation []string, to chan<- wire.Inventory) (stop func()) {
 	keeper := inventory.NewKeeper(inventory.Machine{
-		Root: "/", Dir: id.Dir(), Links: links(a.cfg.Links), Programs: book.Programs(),
+		Root: "/", Dir: id.Dir(), Links: links(a.cfg.Links), Programs: book.Programs(), Isolated: isolation,
 	}, filepath.Join(id.Dir(), "inventory.json"), a.log)
 	ctx, cancel := context.WithCancel(context.Background())
 	var looking sync.WaitGroup

@@ -77,6 +77,8 @@ type Config struct {
 	Builtins  []string         `toml:"builtins" help:"built-in runners to enable: checksum"`
 	Runners   []runner.Spec    `toml:"runner" file:"only" help:"runners, one table each"`
 
+	JobUser     string            `toml:"job_user" help:"user of this machine that jobs run as, so that they can't read what is the agent's; needs an agent that root has started, and job_dir"`
+	JobDir      string            `toml:"job_dir" help:"folder in which jobs get theirs; empty: in state_dir"`
 	InputLimit  runner.Size       `toml:"input_limit" help:"largest input of a job"`
 	SpoolLimit  int64             `toml:"spool_limit" help:"results that may wait for the control plane; full: no new work"`
 	RPCTimeout  settings.Duration `toml:"rpc_timeout" help:"longest wait for any answer of the control plane, 100ms to 5m"`

@@ -36,12 +36,15 @@ func UnitFor(file, user string, environ []string, flags map[string]string) (stri
 	if cfg.Standalone() {
 		return "", fmt.Errorf("server_url: is missing in %s: rockpool-agent join sets it", file)
 	}
+	if user == "" && cfg.JobUser != "" {
+		user = "root" // who else could run jobs as another user
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find this program: %w", err)
 	}
 	return systemd.Unit{
-		Program: program, ConfigFile: file, StateDir: cfg.StateDir, User: user,
+		Program: program, ConfigFile: file, StateDir: cfg.StateDir, JobDir: cfg.JobDir, User: user,
 		StopTimeout: time.Duration(cfg.StopTimeout), Devices: cfg.Backend != "cpu",
 	}.Text()
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,9 @@ func TestInventory_IsToldOnceASession(t *testing.T) {
 	first := s.told()
 	if first.Platform == "" || len(first.Archs) == 0 || first.Rev != 1 || len(first.Links) != 1 || first.Links[0].Bandwidth != 1000 || len(first.Commands) != 1 {
 		t.Errorf("inventory %+v", first)
+	}
+	if status, err := AskStatus(t.Context(), cfg); err != nil || !slices.Equal(status.Isolation, first.Isolation) {
+		t.Errorf("the inventory says that jobs are kept apart by %q, the status %q, %v", first.Isolation, status.Isolation, err)
 	}
 	for range 3 {
 		s.beat("anything", func(wire.Heartbeat) bool { return true })

@@ -119,7 +119,7 @@ func (l *loop) status() Status {
 		Version: buildinfo.Get().Version, Server: l.server, Session: local.SessionNone, Node: record.NodeID, Pool: l.pool, Epoch: record.Epoch,
 		Accepting: state.Accepting, Reason: state.Reason, Slots: int(l.hello.Capacity.Slots), Used: l.node.Used(), Spooled: state.Spooled,
 		Process: l.hello.BootID, Machine: l.hello.MachineID, Refusal: l.refusal,
-		Backend: l.hello.Backend, Runners: l.hello.Runners, Running: []local.Running{},
+		Backend: l.hello.Backend, Runners: l.hello.Runners, Isolation: l.isolation, Running: []local.Running{},
 	}
 	if l.node.Live() {
 		s.Session = local.SessionOpen

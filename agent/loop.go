@@ -40,6 +40,7 @@ type loop struct {
 	selfTest   *selfTest           // while starts fail
 	asked      chan func(*loop)    // by the node's owner
 	supervisor *systemd.Supervisor // nil: none
+	isolation  []string            // what keeps jobs apart here
 	server     string              // its address
 	pool       string              // as the newest welcome said
 	refusal    *local.Refusal      // since the newest welcome; nil: none

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rockpool/agent/internal/identity"
+	"rockpool/agent/internal/runner"
 	"rockpool/agent/internal/spool"
 )
 
@@ -21,6 +22,8 @@ type effect struct {
 	// base is the configuration beside it; empty: the usual one.
 	base string
 	seen func(t *testing.T, cfg Config) string
+	// rootOnly: everybody else is refused, also with the good value.
+	rootOnly bool
 }
 
 func effects(t *testing.T) map[string]effect {
@@ -47,6 +50,8 @@ func effects(t *testing.T) map[string]effect {
 		"backend":          {bad: `backend = "auto"`, good: "backend = \"cuda\"\n[[runner]]\nname = \"gpu\"\nargv = [\"/bin/true\", \"{{backend}}\"]\nselftest = [\"/bin/true\", \"{{backend}}\"]", seen: seenHello},
 		"builtins":         {bad: `builtins = ["shell"]`, good: `builtins = ["checksum"]`, base: "server_url = \"https://fleet.example\"\n[[runner]]\nname = \"x\"\nargv = [\"/bin/true\"]", seen: seenNode},
 		"runner":           {bad: "[[runner]]\nname = \"x\"", good: "[[runner]]\nname = \"x\"\nargv = [\"/bin/true\"]", seen: seenNode},
+		"job_user":         {bad: `job_user = "root"`, good: fmt.Sprintf("job_user = \"nobody\"\njob_dir = %q", "/"), rootOnly: true, seen: seenBook},
+		"job_dir":          {bad: `job_dir = "/nowhere"`, good: fmt.Sprintf("job_dir = %q", dir), seen: func(_ *testing.T, c Config) string { return c.jobs(c.StateDir) }},
 		"input_limit":      {bad: `input_limit = 5`, good: `input_limit = "1KiB"`, seen: seenInput},
 		"spool_limit":      {bad: `spool_limit = 0`, good: `spool_limit = 77`, seen: seenNode},
 		"rpc_timeout":      {bad: `rpc_timeout = "1ms"`, good: `rpc_timeout = "3s"`, seen: seenNode},
@@ -86,6 +91,9 @@ func (e effect) check(t *testing.T, name string) {
 	}
 	if _, err := under(e.bad); e.bad != "" && (err == nil || !strings.Contains(err.Error(), name)) {
 		t.Errorf("%s: %v, want a refusal that names %s", e.bad, err, name)
+	}
+	if e.rootOnly && os.Geteuid() != 0 {
+		return
 	}
 	changed, err := under(e.good)
 	if err != nil {
@@ -161,6 +169,26 @@ func seenState(t *testing.T, c Config) string {
 		t.Fatal(err)
 	}
 	return fmt.Sprint(exists(filepath.Join(c.StateDir, "secret")))
+}
+
+// seenBook is who jobs run as: the job itself says so.
+func seenBook(t *testing.T, c Config) string {
+	c.Runners = []runner.Spec{{Name: "who", Argv: []string{"id", "-u"}, Env: []string{"PATH"}}}
+	if c.JobDir != "" {
+		c.JobDir = openFolder(t)
+	}
+	result, err := TestRunner(t.Context(), c, Trial{Runner: "who"})
+	return fmt.Sprint(result.Status, result.Detail, string(result.Head), err)
+}
+
+// openFolder is a folder that everybody may pass through.
+func openFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o711); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func seenInput(t *testing.T, c Config) string {

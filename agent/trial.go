@@ -42,11 +42,16 @@ func TestRunner(ctx context.Context, cfg Config, trial Trial) (wire.Result, erro
 	if err != nil {
 		return wire.Result{}, err
 	}
-	dir, err := os.MkdirTemp("", "rockpool-trial-")
+	dir, err := os.MkdirTemp(cfg.JobDir, "rockpool-trial-")
 	if err != nil {
 		return wire.Result{}, fmt.Errorf("make a folder for the run: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	if cfg.JobUser != "" { // who passes through, but nobody looks around
+		if err := os.Chmod(dir, 0o711); err != nil {
+			return wire.Result{}, fmt.Errorf("open the folder of the run to job_user: %w", err)
+		}
+	}
 	return files.run(ctx, cfg, book, filepath.Join(dir, "jobs"), trial)
 }
 

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -10,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,7 +36,7 @@ const (
 // and says what to do.
 func (c *Config) Validate() error {
 	checks := []func() error{
-		c.validateServer, c.validateCredential, c.validateNames, c.validateCapacity, c.validateTimes, c.validateLog, c.validateHello, c.validateLinks, c.validateRunners,
+		c.validateServer, c.validateCredential, c.validateNames, c.validateCapacity, c.validateTimes, c.validateLog, c.validateHello, c.validateLinks, c.validateJobs, c.validateRunners,
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {
@@ -244,6 +247,39 @@ func amounts(m map[string]int64) (list []wire.Amount) {
 	return list
 }
 
+// validateJobs refuses a user that jobs can't become, and folders that it can't enter.
+func (c *Config) validateJobs() error {
+	if c.JobDir != "" {
+		if info, err := os.Stat(c.JobDir); err != nil || !info.IsDir() || !filepath.IsAbs(c.JobDir) {
+			return fmt.Errorf("job_dir: %q is no folder: make it, and name it from the root", c.JobDir)
+		}
+	}
+	if c.JobUser == "" {
+		return nil
+	}
+	if _, err := runner.LookAccount(c.JobUser); err != nil {
+		return fmt.Errorf("job_user: %w", err)
+	}
+	if c.JobDir == "" {
+		return fmt.Errorf("job_dir: must be set with job_user, who can't enter state_dir: name a folder that everybody may pass through (install -d -m 711 /var/lib/rockpool-jobs)")
+	}
+	for dir := filepath.Clean(c.JobDir); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o001 == 0 {
+			return fmt.Errorf("job_dir: job_user can't pass through %s: chmod o+x it, or name another folder", dir)
+		}
+	}
+	return nil
+}
+
+// jobs is the folder of jobs; agents that share a job_dir have one each.
+func (c *Config) jobs(state string) string {
+	if c.JobDir == "" {
+		return filepath.Join(state, "jobs")
+	}
+	name := sha256.Sum256([]byte(state))
+	return filepath.Join(c.JobDir, "jobs-"+hex.EncodeToString(name[:4]))
+}
+
 func (c *Config) validateRunners() error {
 	if c.Standalone() && len(c.Runners)+len(c.Builtins) == 0 {
 		return nil
@@ -254,7 +290,16 @@ func (c *Config) validateRunners() error {
 
 // book makes the runners ready for use.
 func (c *Config) book() (*runner.Book, error) {
-	return runner.NewBook(slices.Clone(c.Runners), c.Builtins, c.Backend, c.environ)
+	book, err := runner.NewBook(slices.Clone(c.Runners), c.Builtins, c.Backend, c.environ)
+	if err != nil || c.JobUser == "" {
+		return book, err
+	}
+	account, err := runner.LookAccount(c.JobUser)
+	if err != nil {
+		return nil, fmt.Errorf("job_user: %w", err)
+	}
+	book.As(account)
+	return book, nil
 }
 
 // warnings are what is honored and yet should be read.
@@ -264,6 +309,9 @@ func (c *Config) warnings() (list []string) {
 	}
 	if u, err := url.Parse(c.ServerURL); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) && !isTailnet(u.Hostname()) {
 		list = append(list, "server_url: plain http to another machine: secrets and results can be read on the way")
+	}
+	if c.JobUser == "" && len(c.Runners) > 0 {
+		list = append(list, "job_user: is not set: jobs run as the agent's own user and can read its secret and change its files; docs/runners.md says how to keep them apart")
 	}
 	return list
 }

@@ -54,6 +54,7 @@ type Inventory struct {
 	ArtifactDisk DiskSpace        `msgpack:"artifact_disk"`
 	Cached       []CachedArtifact `msgpack:"cached,omitempty"`
 	Commands     []string         `msgpack:"commands,omitempty"`
+	Isolation    []string         `msgpack:"isolation,omitempty"` // what keeps jobs apart: user, cgroup, memory, processes
 	Stale        bool             `msgpack:"stale,omitempty"`
 }
 
@@ -70,6 +71,7 @@ func (m *Inventory) Validate() error {
 	c.within("artifact_disk.free", m.ArtifactDisk.Free, 0, m.ArtifactDisk.Total)
 	c.cached(m.Cached)
 	c.tokens("commands", m.Commands)
+	c.tokens("isolation", m.Isolation)
 	return c.err()
 }
 

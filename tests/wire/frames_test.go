@@ -80,7 +80,7 @@ func agentGoldens() []golden {
 			Links:        []wire.NodeLink{{Peer: "edge-2", Kind: "lan", Bandwidth: 10_000}},
 			ArtifactDisk: wire.DiskSpace{Total: 476_940, Free: 201_344},
 			Cached:       []wire.CachedArtifact{{Digest: digest, Size: 1 << 33}},
-			Commands:     []string{"ffmpeg", "vmaf"}, Stale: true,
+			Commands:     []string{"ffmpeg", "vmaf"}, Isolation: []string{"user", "memory"}, Stale: true,
 		}),
 		one("inventory_least", wire.Inventory{Rev: 1, Platform: "Windows", Archs: []string{"amd64"}}),
 		one("rotated", wire.Rotated{ID: "rot-0199c0de"}),

@@ -69,6 +69,7 @@ func printStatus(to io.Writer, s agent.Status, now time.Time) error {
 	row("spooled results", s.Spooled)
 	row("backend", s.Backend)
 	row("runners", strings.Join(s.Runners, ", "))
+	row("isolation", orNone(strings.Join(s.Isolation, ", "), "process groups only"))
 	for _, r := range s.Running {
 		row("job", fmt.Sprintf("%s attempt %d %s", r.Job, r.Attempt, r.Phase))
 	}

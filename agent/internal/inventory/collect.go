@@ -18,6 +18,7 @@ type Machine struct {
 	Dir      string          // that keeps files of jobs
 	Links    []wire.NodeLink // as the owner declares them
 	Programs []string        // paths that the runners use
+	Isolated []string        // what keeps jobs apart
 }
 
 // part fills in one part of an inventory.
@@ -37,7 +38,7 @@ var parts = []part{
 // Collect gives what the machine has. What can't be read is as before; the error
 // names it, and the inventory is stale. It is bounded and fits into a message.
 func (m Machine) Collect(before wire.Inventory) (wire.Inventory, error) {
-	now := wire.Inventory{Links: first(m.Links, wire.MaxInventory), Commands: m.commands()}
+	now := wire.Inventory{Links: first(m.Links, wire.MaxInventory), Commands: m.commands(), Isolation: m.Isolated}
 	var failed []error
 	for _, p := range parts {
 		if err := p.collect(m, &now); err != nil {

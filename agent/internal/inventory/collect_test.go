@@ -64,6 +64,7 @@ func TestCollect_ReadsWhatTheMachineHas(t *testing.T) {
 		}
 	}
 	m.Programs = []string{filepath.Join(m.Root, "opt/ffmpeg"), filepath.Join(m.Root, "opt/gone"), filepath.Join(m.Root, "opt/ffmpeg")}
+	m.Isolated = []string{"user"}
 	m.Links = []wire.NodeLink{{Peer: "n2", Kind: "lan", Bandwidth: 10_000}}
 	got, err := m.Collect(wire.Inventory{})
 	if err != nil || got.Stale {
@@ -75,7 +76,7 @@ func TestCollect_ReadsWhatTheMachineHas(t *testing.T) {
 			{Name: "accel0", Kind: "npu"}, {Name: "nvidia0", Kind: "gpu", Model: "NVIDIA L4"}, {Name: "renderD129", Kind: "gpu", Model: "amdgpu"},
 		},
 		Memory: []wire.MemoryDomain{{Name: "ram", Kind: "ram", Total: 16000}, {Name: "renderD129", Kind: "vram", Total: 8176}},
-		Links:  m.Links, ArtifactDisk: got.ArtifactDisk, Commands: []string{"ffmpeg"},
+		Links:  m.Links, ArtifactDisk: got.ArtifactDisk, Commands: []string{"ffmpeg"}, Isolation: []string{"user"},
 	}
 	if runtime.GOARCH != "amd64" {
 		want.Archs = []string{runtime.GOARCH}

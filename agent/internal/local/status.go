@@ -29,6 +29,7 @@ type Status struct {
 	Spooled   int        `json:"spooled"` // results that wait for the control plane
 	Backend   string     `json:"backend"`
 	Runners   []string   `json:"runners"`
+	Isolation []string   `json:"isolation"` // what keeps jobs apart and within their limits
 	Running   []Running  `json:"running"`
 }
 

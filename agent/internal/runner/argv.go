@@ -69,8 +69,19 @@ func (s *Spec) start(a *attempt, out *output) (*process, error) {
 	if err := noteProcess(a.dir, m, 0); err != nil {
 		return nil, err
 	}
-	p, err := start(command{argv: argv, env: append(book.allowed(s.Env), m.env()...), dir: a.workDir(), marker: m, output: out})
+	if err := a.handFolders(book.account); err != nil {
+		return nil, err
+	}
+	group, err := a.set.cgroups.make(filepath.Base(a.dir), s.limits())
 	if err != nil {
+		return nil, err
+	}
+	p, err := start(command{
+		argv: argv, env: append(book.allowed(s.Env), m.env()...), dir: a.workDir(), marker: m,
+		limits: s.limits(), account: book.account, cgroup: group, output: out,
+	})
+	if err != nil {
+		group.remove()
 		return nil, err
 	}
 	if err := noteProcess(a.dir, m, p.cmd.Process.Pid); err != nil {
@@ -79,7 +90,7 @@ func (s *Spec) start(a *attempt, out *output) (*process, error) {
 	return p, nil
 }
 
-// watchDisk is how often a job's folder is measured.
+// watchDisk is how often a job's folder is measured, and what its processes take.
 const watchDisk = 500 * time.Millisecond
 
 // watch returns when the program has ended by itself, or ends it for a reason.
@@ -110,6 +121,10 @@ func (s *Spec) watch(a *attempt, p *process) error {
 				p.end(0)
 				return failed(causeOutputTooLarge, fmt.Sprintf("wrote more than disk_limit = %v", s.DiskLimit))
 			}
+			if over := s.over(p.group.usage()); over != "" {
+				p.end(0)
+				return failed(causeLimitPassed, over)
+			}
 		}
 	}
 }
@@ -124,11 +139,18 @@ func inputSize(p wire.Payload) (size int64) {
 // judge compares an end with the rule of success. What a tool says last is
 // usually why it failed.
 func (s *Spec) judge(e ended, out *output) error {
+	var f *failure
 	switch {
 	case e.signal != "":
-		return failed(causeSignaled, "killed by "+e.signal)
+		f = failed(causeSignaled, "killed by "+e.signal)
 	case !slices.Contains(s.Success.Exit, e.code):
-		return failed(causeExitCode, strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", e.code, lastLines(out.last())), ": "))
+		f = failed(causeExitCode, strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", e.code, lastLines(out.last())), ": "))
+	}
+	if e.overMemory || f != nil && s.over(usage{memory: e.maxMemory}) != "" {
+		return failed(causeLimitPassed, fmt.Sprintf("used more than memory_limit = %v (exit code %d)", s.MemoryLimit, e.code))
+	}
+	if f != nil {
+		return f
 	}
 	if line := out.refused(); line != "" {
 		return failed(causeOutputMissing, "the log says: "+wire.CleanText(line, 500))

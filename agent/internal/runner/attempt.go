@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -61,7 +63,7 @@ func (a *attempt) run() Done {
 		r.Status, r.Reason, r.Detail = wire.ResultFailed, causeStartFailed, err.Error()
 	}
 	end := Done{Ref: a.ref, Result: r, Ran: a.ran}
-	if !a.ran && r.Reason == causeStartFailed {
+	if !a.ran && (r.Reason == causeStartFailed || r.Reason == causeDiskFull) {
 		end.Unstarted = r.Detail
 	}
 	return end
@@ -94,6 +96,26 @@ func (a *attempt) workChecked(r *wire.Result) error {
 		r.Outputs = nil // nobody shall look for what may not have arrived
 	}
 	return err
+}
+
+// handFolders gives what the job works with to the user that it runs as; the log
+// and the note of its processes stay the agent's.
+func (a *attempt) handFolders(to *Account) error {
+	if to == nil {
+		return nil
+	}
+	if err := os.Chmod(a.dir, 0o711); err != nil {
+		return fmt.Errorf("hand the job's folder to job_user: %w", err)
+	}
+	for _, dir := range []string{a.inDir(), a.workDir()} {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			return errors.Join(err, os.Lchown(path, to.UID, to.GID))
+		})
+		if err != nil {
+			return fmt.Errorf("hand the job's folder to job_user: %w", err)
+		}
+	}
+	return nil
 }
 
 // fetchAll brings the inputs into the folder, within the time that a run gets.

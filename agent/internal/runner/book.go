@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +29,7 @@ var builtins = map[string]task{"checksum": checksum{}}
 type Book struct {
 	backend string
 	environ []string // of the agent
+	account *Account // that jobs run as; nil: the agent's own
 	tasks   map[string]task
 	names   []string // sorted
 }
@@ -116,14 +119,36 @@ func (b *Book) selfTest(ctx context.Context, spec *Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, selfTestTime)
 	defer cancel()
 	argv := spec.fillArgv(spec.selftest, func(p piece) string { return b.fixed(spec, p) })
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd, err := selfTestCommand(argv, b.account)
+	if err != nil {
+		return err
+	}
 	cmd.Env = b.allowed(spec.Env)
-	cmd.WaitDelay = time.Second
-	out, err := cmd.CombinedOutput()
+	out, err := runFor(ctx, cmd)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, wire.CleanText(lastLine(out), 200))
 	}
 	return nil
+}
+
+// As has jobs and self-tests run as another user.
+func (b *Book) As(account *Account) { b.account = account }
+
+// runFor runs a command to its end, or to the context's.
+func runFor(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
+	runtime.LockOSThread() // the process ends with the thread that started it
+	defer runtime.UnlockOSThread()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { newGroup(cmd.Process.Pid, marker{}, nil).signal(kill) })
+	err := cmd.Wait()
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	return out.Bytes(), err
 }
 
 // checkPrograms looks whether what the runners start is still there.

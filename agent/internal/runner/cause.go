@@ -11,6 +11,7 @@ const (
 	causeInputFailed    = "input_failed"
 	causeOutputMissing  = "output_missing"
 	causeOutputTooLarge = "output_too_large"
+	causeLimitPassed    = "limit_passed"
 	causeOutputFailed   = "output_failed"
 	causeNonFinite      = "non_finite"
 	causeBadParams      = "bad_params"

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -14,28 +15,24 @@ import (
 const (
 	terminate = unix.SIGTERM
 	kill      = unix.SIGKILL
-
-	jobNice = 10 // heartbeats come before jobs
 )
 
-// group is all processes of an attempt: its process group, and those that left it
-// (a daemon makes its own session) but carry the attempt's marker.
+// group is all processes of an attempt: its process group, those that left it (a
+// daemon makes its own session) but carry the attempt's marker, and all that is in
+// its control group.
 type group struct {
 	pgid   int // 0: known by its marker alone
 	marker marker
+	cgroup *cgroup
 }
 
-func newGroup(pid int, m marker) group { return group{pid, m} }
+func newGroup(pid int, m marker, c *cgroup) group { return group{pid, m, c} }
 
-func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-}
+// lowerPriority has nothing to do: the shim has done it.
+func lowerPriority(int) {}
 
-// lowerPriority also forbids core dumps; what fails here does not stop a job.
-func lowerPriority(pid int) {
-	_ = unix.Setpriority(unix.PRIO_PGRP, pid, jobNice)
-	_ = unix.Prlimit(pid, unix.RLIMIT_CORE, &unix.Rlimit{}, nil)
-}
+func (g group) overMemory() bool { return g.cgroup.overMemory() }
+func (g group) remove()          { g.cgroup.remove() }
 
 // awaitExit waits until the process has ended and leaves it a zombie: so its pid
 // keeps naming this group while the rest of it is being killed.
@@ -51,6 +48,9 @@ func awaitExit(cmd *exec.Cmd) {
 // signal reaches every member. The group gets it at once; who left the group is
 // looked up.
 func (g group) signal(sig syscall.Signal) {
+	if sig == kill {
+		g.cgroup.kill()
+	}
 	if g.pgid > 0 {
 		_ = unix.Kill(-g.pgid, sig)
 	}
@@ -67,12 +67,12 @@ func (g group) signalStray(pid int, sig syscall.Signal) {
 		return
 	}
 	defer func() { _ = unix.Close(fd) }()
-	if stat, ok := readStat(pid); ok && stat.pgid != g.pgid && g.marked(pid) {
+	if stat, ok := readStat(pid); ok && stat.pgid != g.pgid && (g.marked(pid) || slices.Contains(g.cgroup.members(), pid)) {
 		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
 	}
 }
 
-func (g group) alive() bool { return len(g.members()) > 0 }
+func (g group) alive() bool { return g.cgroup.populated() || len(g.members()) > 0 }
 
 // members are the group's processes that live; zombies do not.
 func (g group) members() []int {
@@ -80,6 +80,7 @@ func (g group) members() []int {
 	if err != nil {
 		return nil
 	}
+	inside := g.cgroup.members()
 	var pids []int
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -87,7 +88,7 @@ func (g group) members() []int {
 			continue
 		}
 		stat, ok := readStat(pid)
-		if ok && stat.lives() && (g.pgid > 0 && stat.pgid == g.pgid || g.marked(pid)) {
+		if ok && stat.lives() && (g.pgid > 0 && stat.pgid == g.pgid || slices.Contains(inside, pid) || g.marked(pid)) {
 			pids = append(pids, pid)
 		}
 	}
@@ -132,10 +133,17 @@ func readStat(pid int) (procStat, bool) {
 	return procStat{state: fields[0][0], pgid: pgid, start: string(fields[19])}, err == nil
 }
 
-func endOf(cmd *exec.Cmd) ended {
+func endOf(cmd *exec.Cmd) (code int, signal string) {
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if ok && status.Signaled() {
-		return ended{code: 128 + int(status.Signal()), signal: unix.SignalName(status.Signal())}
+		return 128 + int(status.Signal()), unix.SignalName(status.Signal())
 	}
-	return ended{code: cmd.ProcessState.ExitCode()}
+	return cmd.ProcessState.ExitCode(), ""
+}
+
+func maxMemory(cmd *exec.Cmd) int64 {
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		return usage.Maxrss << 10
+	}
+	return 0
 }

@@ -20,7 +20,7 @@ const (
 // group is the process group of an attempt.
 type group struct{ pgid int }
 
-func newGroup(pid int, _ marker) group { return group{pid} }
+func newGroup(pid int, _ marker, _ *cgroup) group { return group{pid} }
 
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
@@ -32,15 +32,22 @@ func (g group) signal(sig syscall.Signal) { _ = unix.Kill(-g.pgid, sig) }
 
 func (g group) alive() bool { return !errors.Is(unix.Kill(-g.pgid, 0), unix.ESRCH) }
 
-func endOf(cmd *exec.Cmd) ended {
+func endOf(cmd *exec.Cmd) (code int, signal string) {
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if ok && status.Signaled() {
-		return ended{code: 128 + int(status.Signal()), signal: unix.SignalName(status.Signal())}
+		return 128 + int(status.Signal()), unix.SignalName(status.Signal())
 	}
-	return ended{code: cmd.ProcessState.ExitCode()}
+	return cmd.ProcessState.ExitCode(), ""
 }
 
 // killLeftover has no way here to tell a process of an earlier life from another.
 func killLeftover(leftover) int { return 0 }
 
 func describeProcess(int) (start, machineBoot string) { return "", "" }
+
+// Groups of this kind are not measured, and leave nothing to remove.
+func (group) usage() usage     { return usage{} }
+func (group) overMemory() bool { return false }
+func (group) remove()          {}
+
+func maxMemory(*exec.Cmd) int64 { return 0 }

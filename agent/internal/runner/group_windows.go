@@ -16,7 +16,7 @@ const (
 // this kind.
 type group struct{ process *os.Process }
 
-func newGroup(pid int, _ marker) group {
+func newGroup(pid int, _ marker, _ *cgroup) group {
 	process, err := os.FindProcess(pid)
 	if err != nil {
 		return group{}
@@ -52,9 +52,16 @@ func (g group) alive() bool {
 	return err == nil && state == syscall.WAIT_TIMEOUT
 }
 
-func endOf(cmd *exec.Cmd) ended { return ended{code: cmd.ProcessState.ExitCode()} }
+func endOf(cmd *exec.Cmd) (code int, signal string) { return cmd.ProcessState.ExitCode(), "" }
 
 // killLeftover has no way here to tell a process of an earlier life from another.
 func killLeftover(leftover) int { return 0 }
 
 func describeProcess(int) (start, machineBoot string) { return "", "" }
+
+// Groups of this kind are not measured, and leave nothing to remove.
+func (group) usage() usage     { return usage{} }
+func (group) overMemory() bool { return false }
+func (group) remove()          {}
+
+func maxMemory(*exec.Cmd) int64 { return 0 }

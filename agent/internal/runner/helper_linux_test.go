@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -60,6 +61,10 @@ func helper(mode string, args []string) int {
 		return fill(args[0])
 	case "orphan":
 		return orphan(args[0])
+	case "escape":
+		return escape(args[0])
+	case "eat":
+		return eat()
 	}
 	return 0
 }
@@ -103,6 +108,30 @@ func orphan(dir string) int {
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) == 2 {
 			return 0
 		}
+	}
+}
+
+// escape leaves a child behind that nothing but a control group can tell from
+// others: it has a session and an environment of its own.
+func escape(dir string) int {
+	child := exec.Command(os.Args[0], "helper", "stray", dir)
+	child.SysProcAttr, child.Env = &syscall.SysProcAttr{Setsid: true}, []string{}
+	if err := child.Start(); err != nil {
+		return 1
+	}
+	for {
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) == 1 {
+			return 0
+		}
+	}
+}
+
+// eat uses ever more memory.
+func eat() int {
+	var all [][]byte
+	for {
+		all = append(all, bytes.Repeat([]byte{1}, 1<<20))
+		runtime.KeepAlive(all)
 	}
 }
 
@@ -186,16 +215,28 @@ func digestOf(content []byte) string {
 
 func newRig(t *testing.T, spec Spec, source artifacts) *rig {
 	t.Helper()
-	return newRigAt(t, t.TempDir(), spec, source)
+	return newRigAs(t, t.TempDir(), spec, source, nil)
 }
 
 func newRigAt(t *testing.T, dir string, spec Spec, source artifacts) *rig {
+	t.Helper()
+	return newRigAs(t, dir, spec, source, nil)
+}
+
+// newRigAs runs jobs as another user, unless that is nil.
+func newRigAs(t *testing.T, dir string, spec Spec, source artifacts, account *Account) *rig {
 	t.Helper()
 	book, err := NewBook([]Spec{spec}, []string{"checksum"}, "cpu", append(os.Environ(), "SEEN=yes", "HIDDEN=no"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	book.As(account)
 	r := &rig{t: t, dir: dir, pids: t.TempDir(), sink: &sink{kept: map[string]string{}}, ended: make(chan Done, 16)}
+	if account != nil { // who must be able to pass through
+		if err := os.Chmod(filepath.Dir(r.dir), 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
 	r.Set, err = New(Config{
 		Book: book, Dir: filepath.Join(r.dir, "jobs"), Source: source, Sink: r.sink, InputLimit: 1 << 20,
 		StopGrace: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler), Done: func(d Done) { r.ended <- d },

@@ -11,11 +11,14 @@ import (
 
 // command is one program to run for an attempt.
 type command struct {
-	argv   []string
-	env    []string
-	dir    string
-	marker marker // in env: by it the attempt's processes are found wherever they went
-	output *output
+	argv    []string
+	env     []string
+	dir     string
+	marker  marker // in env: by it the attempt's processes are found wherever they went
+	limits  limits
+	account *Account // nil: the agent's own
+	cgroup  *cgroup  // nil: none; else the process removes it
+	output  *output
 }
 
 // marker is what every process of an attempt has in its environment. The folder
@@ -24,8 +27,10 @@ type command struct {
 type marker struct{ job, attempt, dir string }
 
 func (m marker) env() []string {
-	return []string{"ROCKPOOL_JOB=" + m.job, "ROCKPOOL_ATTEMPT=" + m.attempt, "ROCKPOOL_DIR=" + m.dir}
+	return []string{"ROCKPOOL_JOB=" + m.job, "ROCKPOOL_ATTEMPT=" + m.attempt, markerVariable + "=" + m.dir}
 }
+
+const markerVariable = "ROCKPOOL_DIR"
 
 // process is a started command. Its group is dead when its run returns.
 type process struct {
@@ -41,19 +46,24 @@ type process struct {
 
 // ended is how a process came to its end.
 type ended struct {
-	code   int    // exit code; 128 + signal when it was killed
-	signal string // empty unless a signal ended it
+	code       int    // exit code; 128 + signal when it was killed
+	signal     string // empty unless a signal ended it
+	overMemory bool   // it was ended for its memory by the kernel
+	maxMemory  int64  // bytes that one of its processes had at most; 0: not known here
 }
 
-// start starts the command in a process group of its own, at low priority.
+// start starts the command in a process group of its own, at low priority. When it
+// returns without an error the program runs, within its limits.
 func start(c command) (*process, error) {
+	cmd, report, err := launch(c)
+	if err != nil {
+		return nil, err
+	}
 	read, write, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("make a pipe for the log: %w", err)
+		return nil, errors.Join(fmt.Errorf("make a pipe for the log: %w", err), report.wait())
 	}
-	cmd := exec.Command(c.argv[0], c.argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = c.env, c.dir, write, write
-	ownGroup(cmd)
 	p := &process{
 		cmd: cmd, exited: make(chan struct{}), reap: make(chan struct{}), reaped: make(chan struct{}),
 		log: read, logged: make(chan struct{}), output: c.output,
@@ -62,12 +72,17 @@ func start(c command) (*process, error) {
 	go p.live(started)
 	err = <-started
 	_ = write.Close() // the child has its own
+	refused := report.wait()
 	if err != nil {
 		return nil, errors.Join(err, read.Close())
 	}
-	p.group = newGroup(cmd.Process.Pid, c.marker)
+	p.group = newGroup(cmd.Process.Pid, c.marker, c.cgroup)
 	lowerPriority(cmd.Process.Pid)
 	go p.output.drain(read, p.logged)
+	if refused != nil {
+		p.finish()
+		return nil, refused
+	}
 	return p, nil
 }
 
@@ -122,12 +137,16 @@ func (p *process) finish() ended {
 		p.group.signal(kill)
 		time.Sleep(pause)
 	}
+	end := ended{overMemory: p.group.overMemory()}
 	close(p.reap)
 	<-p.reaped
+	p.group.remove()
 	_ = p.log.SetReadDeadline(time.Now().Add(logRest))
 	<-p.logged
 	_ = p.log.Close()
-	return endOf(p.cmd)
+	end.code, end.signal = endOf(p.cmd)
+	end.maxMemory = maxMemory(p.cmd)
+	return end
 }
 
 // over reports that the first process has ended by itself.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -251,8 +252,7 @@ func earlier(t *testing.T) (jobs string, family []int, wait func()) {
 	}
 	cmd := exec.Command(os.Args[0], "helper", "family", pids)
 	cmd.Env = m.env()
-	ownGroup(cmd)
-	cmd.SysProcAttr.Pdeathsig = 0
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestLeftovers_AreFoundByTheRealPath(t *testing.T) {
 	if err := os.Symlink(jobs, link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(Config{Dir: link, Log: slog.New(slog.DiscardHandler)}); err != nil {
+	if _, err := New(Config{Book: &Book{}, Dir: link, Log: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
 	wait()
@@ -327,7 +327,7 @@ func TestLeftovers_AReusedPidIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	stranger := exec.Command(os.Args[0], "helper", "sleep", pids)
-	ownGroup(stranger)
+	stranger.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := stranger.Start(); err != nil {
 		t.Fatal(err)
 	}

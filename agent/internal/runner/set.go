@@ -41,6 +41,7 @@ type Done struct {
 // Set is the attempts that run. Safe for concurrent use.
 type Set struct {
 	book       *Book
+	cgroups    *cgroups
 	dir        string
 	source     Source
 	sink       Sink
@@ -69,8 +70,13 @@ func New(cfg Config) (*Set, error) {
 	if err != nil {
 		cfg.Log.Warn("leftovers of earlier jobs can't be removed", "error", err)
 	}
+	if cfg.Book.account != nil { // who passes through, but nobody looks around
+		if err := os.Chmod(dir, 0o711); err != nil {
+			return nil, fmt.Errorf("open the folder of jobs to job_user: %w", err)
+		}
+	}
 	return &Set{
-		book: cfg.Book, dir: dir, source: cfg.Source, sink: cfg.Sink, uploadTime: uploadTime, inputLimit: cfg.InputLimit, stopGrace: cfg.StopGrace,
+		book: cfg.Book, cgroups: openCgroups(dir, cfg.Log), dir: dir, source: cfg.Source, sink: cfg.Sink, uploadTime: uploadTime, inputLimit: cfg.InputLimit, stopGrace: cfg.StopGrace,
 		log: cfg.Log, done: cfg.Done, running: map[nodecore.Ref]*attempt{},
 	}, nil
 }

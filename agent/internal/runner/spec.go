@@ -33,6 +33,8 @@ type Spec struct {
 	Env          []string          `toml:"env" help:"variables of the agent's environment that the job may see"`
 	LogLimit     Size              `toml:"log_limit" help:"bytes of stdout and stderr kept on the disk while the job runs"`
 	DiskLimit    Size              `toml:"disk_limit" help:"bytes that the job may write into its folder"`
+	MemoryLimit  Size              `toml:"memory_limit" help:"memory that the job's processes may have together; none: no limit"`
+	ProcessLimit int64             `toml:"process_limit" help:"processes that the job may have at one time; with control groups each thread counts"`
 
 	argv, selftest []template
 }
@@ -65,6 +67,9 @@ const (
 	defaultLogLimit  = Size(8 << 20)
 	defaultDiskLimit = Size(1 << 30)
 	defaultUnpack    = Size(4 << 30)
+
+	defaultProcessLimit = 1000
+	minMemoryLimit      = Size(1 << 20) // what a small program needs to begin
 )
 
 // prepare checks the declaration, fills in defaults and finds the program. The
@@ -95,6 +100,9 @@ func (s *Spec) fillDefaults() {
 	}
 	if s.UnpackLimit == 0 {
 		s.UnpackLimit = defaultUnpack
+	}
+	if s.ProcessLimit == 0 {
+		s.ProcessLimit = defaultProcessLimit
 	}
 	if len(s.Success.Exit) == 0 {
 		s.Success.Exit = []int{0}
@@ -212,6 +220,10 @@ func (s *Spec) checkLimits() error {
 		return fmt.Errorf("timeout: must be more than 0, such as 10m")
 	case s.LogLimit < 0 || s.DiskLimit < 0:
 		return fmt.Errorf("log_limit and disk_limit: must be sizes such as 8MiB")
+	case s.MemoryLimit != 0 && s.MemoryLimit < minMemoryLimit:
+		return fmt.Errorf("memory_limit: must be a size such as 512MiB, %v at least", minMemoryLimit)
+	case s.ProcessLimit < 1:
+		return fmt.Errorf("process_limit: must be 1 or more")
 	}
 	return nil
 }

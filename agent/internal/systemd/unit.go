@@ -26,6 +26,7 @@ type Unit struct {
 	Program     string // absolute path
 	ConfigFile  string
 	StateDir    string
+	JobDir      string // empty: in StateDir
 	User        string // empty: one that exists only while the service runs
 	StopTimeout time.Duration
 	Devices     bool // jobs need the machine's devices
@@ -56,6 +57,7 @@ KillMode=mixed
 {{end}}{{if .OwnState}}StateDirectory=` + Name + `
 StateDirectoryMode=0700
 {{else}}ReadWritePaths={{.StateDir}}
+{{end}}{{if .JobDir}}ReadWritePaths={{.JobDir}}
 {{end}}UMask=0077
 # The control groups of jobs are the agent's to make.
 Delegate=yes
@@ -90,12 +92,12 @@ WantedBy=multi-user.target
 // refused: systemd would read something else. So is one in a home folder, which
 // the service does not see.
 func (u Unit) Text() (string, error) {
-	for setting, path := range map[string]string{"program": u.Program, "--config": u.ConfigFile, "state_dir": u.StateDir, "--user": "/" + u.User} {
+	for setting, path := range map[string]string{"program": u.Program, "--config": u.ConfigFile, "state_dir": u.StateDir, "job_dir": "/" + strings.TrimPrefix(u.JobDir, "/"), "--user": "/" + u.User} {
 		if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, " \t\r\n\"'\\%$;") {
 			return "", fmt.Errorf("%s: %q can't stand in a unit: use an absolute path without white space, quotes, %%, $ and ;", setting, path)
 		}
 	}
-	for setting, path := range map[string]string{"program": u.Program, "--config": u.ConfigFile, "state_dir": u.StateDir} {
+	for setting, path := range map[string]string{"program": u.Program, "--config": u.ConfigFile, "state_dir": u.StateDir, "job_dir": u.JobDir} {
 		if strings.HasPrefix(path, "/home/") || strings.HasPrefix(path, "/root/") {
 			return "", fmt.Errorf("%s: %s is in a home folder, which the service does not see: put it somewhere else", setting, path)
 		}

@@ -29,6 +29,7 @@ func inventoryFacts(g *grid, i *rest.Inventory) {
 		g.fact("cached", fmt.Sprintf("%d artifacts", len(i.Cached)))
 	}
 	g.fact("commands", i.Commands)
+	g.fact("isolation", i.Isolation)
 	if i.Stale {
 		g.fact("inventory", "stale: a part could not be collected and says what it said before")
 	}

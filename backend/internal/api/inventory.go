@@ -12,7 +12,7 @@ func inventoryDoc(i *record.Inventory) *rest.Inventory {
 	}
 	doc := &rest.Inventory{
 		Rev: i.Rev, At: rest.At(i.At), Stale: i.Stale, Platform: i.Platform,
-		Archs: append([]string{}, i.Archs...), Commands: append([]string{}, i.Commands...),
+		Archs: append([]string{}, i.Archs...), Commands: append([]string{}, i.Commands...), Isolation: append([]string{}, i.Isolation...),
 		Accelerators: make([]rest.Accelerator, len(i.Accelerators)), Memory: make([]rest.MemoryDomain, len(i.Memory)),
 		Links: make([]rest.NodeLink, len(i.Links)), Cached: make([]rest.CachedArtifact, len(i.Cached)),
 		ArtifactDisk: rest.DiskSpace{TotalMib: i.DiskTotal, FreeMib: i.DiskFree},

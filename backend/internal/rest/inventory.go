@@ -14,6 +14,7 @@ type Inventory struct {
 	ArtifactDisk DiskSpace        `json:"artifactDisk"`
 	Cached       []CachedArtifact `json:"cached"`
 	Commands     []string         `json:"commands"` // programs that its runners use and that are there
+	Isolation    []string         `json:"isolation"` // what keeps its jobs apart and within their limits: user, cgroup, memory, processes
 }
 
 // Accelerator is one device that work can use beside the processor.

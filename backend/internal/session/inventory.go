@@ -8,7 +8,7 @@ import (
 // inventoryOf is what a node says that it has, as it is stored.
 func inventoryOf(m *wire.Inventory) *fleet.Inventory {
 	inventory := &fleet.Inventory{
-		Rev: m.Rev, Platform: m.Platform, Archs: m.Archs, Commands: m.Commands, Stale: m.Stale,
+		Rev: m.Rev, Platform: m.Platform, Archs: m.Archs, Commands: m.Commands, Isolation: m.Isolation, Stale: m.Stale,
 		DiskTotal: m.ArtifactDisk.Total, DiskFree: m.ArtifactDisk.Free,
 	}
 	for _, a := range m.Accelerators {

@@ -552,6 +552,7 @@ export interface Inventory {
   artifactDisk: DiskSpace;
   cached: CachedArtifact[];
   commands: string[]; // programs that its runners use and that are there
+  isolation: string[]; // what keeps its jobs apart and within their limits: user, cgroup, memory, processes
 }
 
 /** Accelerator is one device that work can use beside the processor. */

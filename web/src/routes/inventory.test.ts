@@ -14,6 +14,7 @@ const none: Inventory = {
   artifactDisk: { totalMib: 0, freeMib: 0 },
   cached: [],
   commands: [],
+  isolation: [],
 };
 
 describe("inventoryRows", () => {
@@ -34,6 +35,7 @@ describe("inventoryRows", () => {
         { digest: "sha256:01", size: 1_048_576 },
       ],
       commands: ["ffmpeg", "vmaf"],
+      isolation: ["user", "memory"],
     });
     expect(rows).toEqual([
       ["Platform", ["Debian GNU/Linux 12, Linux 6.1.0"]],
@@ -43,6 +45,7 @@ describe("inventoryRows", () => {
       ["Disk", ["1 GiB of 2 GiB free"]],
       ["Links", ["edge-2, lan, 10,000 Mbit/s"]],
       ["Cached", ["2 artifacts, 2 MiB"]],
+      ["Isolation", ["user, memory"]],
       ["Commands", ["ffmpeg, vmaf"]],
     ]);
   });

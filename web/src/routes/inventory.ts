@@ -14,6 +14,7 @@ export function inventoryRows(i: Inventory): [label: string, lines: string[]][] 
     ["Disk", totalMib > 0 ? [`${bytes(freeMib * mib)} of ${bytes(totalMib * mib)} free`] : []],
     ["Links", i.links.map((l) => `${l.peer}, ${l.kind}, ${count(l.mbps)} Mbit/s`)],
     ["Cached", i.cached.length > 0 ? [`${plural(i.cached.length, "artifact")}, ${bytes(i.cached.reduce((sum, c) => sum + c.size, 0))}`] : []],
+    ["Isolation", i.isolation.length > 0 ? [i.isolation.join(", ")] : []],
     ["Commands", i.commands.length > 0 ? [i.commands.join(", ")] : []],
   ];
   return rows.filter(([, lines]) => lines.length > 0);

@@ -292,6 +292,7 @@ export interface Inventory {
   artifact_disk: DiskSpace;
   cached: CachedArtifact[];
   commands: string[];
+  isolation: string[]; // what keeps jobs apart: user, cgroup, memory, processes
   stale: boolean;
 }
 export const inventoryShape: Shape<Inventory> = fields<Inventory>({
@@ -304,6 +305,7 @@ export const inventoryShape: Shape<Inventory> = fields<Inventory>({
   artifact_disk: diskSpaceShape,
   cached: list(cachedArtifactShape),
   commands: list(str),
+  isolation: list(str),
   stale: bool,
 });
 

@@ -13,6 +13,7 @@ type Inventory struct {
 	DiskFree     int64            `json:"diskFree,omitempty"`
 	Cached       []CachedArtifact `json:"cached,omitempty"`
 	Commands     []string         `json:"commands,omitempty"`
+	Isolation    []string         `json:"isolation,omitempty"`
 	Stale        bool             `json:"stale,omitempty"` // a part could not be collected and says what it said before
 }
 
