@@ -13,7 +13,7 @@ type Inventory struct {
 	Links        []NodeLink       `json:"links"`
 	ArtifactDisk DiskSpace        `json:"artifactDisk"`
 	Cached       []CachedArtifact `json:"cached"`
-	Commands     []string         `json:"commands"` // programs that its runners use and that are there
+	Commands     []string         `json:"commands"`  // programs that its runners use and that are there
 	Isolation    []string         `json:"isolation"` // what keeps its jobs apart and within their limits: user, cgroup, memory, processes
 }
 
