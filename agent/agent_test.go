@@ -78,6 +78,7 @@ func TestCase_N9_RestartsKeepTheIdentity(t *testing.T) {
 }
 
 func TestEnroll_LostWelcomeIsRetriedWithTheSameSecret(t *testing.T) {
+	t.Parallel()
 	c := newControl(t, nil)
 	begin(t, testConfig(t, c.server.URL))
 	c.next().conn.CloseNow() // the server has registered the node, and its answer is lost
@@ -100,6 +101,7 @@ func TestCase_N6_ForgottenSessionIsOpenedAnew(t *testing.T) {
 }
 
 func TestCase_N39_ServerMayComeLater(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -119,6 +121,7 @@ func TestCase_N39_ServerMayComeLater(t *testing.T) {
 }
 
 func TestCase_N2_MuteServerIsLeft(t *testing.T) {
+	t.Parallel()
 	c := newControl(t, nil)
 	cfg := testConfig(t, c.server.URL)
 	cfg.RPCTimeout = settings.Duration(time.Second)
@@ -136,6 +139,7 @@ func TestCase_N2_MuteServerIsLeft(t *testing.T) {
 }
 
 func TestCase_N1_UnacknowledgedHeartbeatsEndTheSession(t *testing.T) {
+	t.Parallel()
 	c := newControl(t, nil)
 	begin(t, testConfig(t, c.server.URL))
 	s := c.welcome()
@@ -144,6 +148,7 @@ func TestCase_N1_UnacknowledgedHeartbeatsEndTheSession(t *testing.T) {
 }
 
 func TestCase_N16_MuteBetweenAcceptAndStartFreesTheSlot(t *testing.T) {
+	t.Parallel()
 	c := newControl(t, nil)
 	cfg := testConfig(t, c.server.URL)
 	cfg.Slots, cfg.startTimeout = 1, 2*time.Second
@@ -196,6 +201,7 @@ func TestBadParams_FailTheJobAndNotTheNode(t *testing.T) {
 }
 
 func TestCase_E1_CancelsReachAToolThatIgnoresTerm(t *testing.T) {
+	t.Parallel()
 	c := newControl(t, nil)
 	begin(t, testConfig(t, c.server.URL))
 	s, dir := c.welcome(), t.TempDir()
@@ -244,6 +250,7 @@ func TestCase_N18_StopDuringAJobLetsItEnd(t *testing.T) {
 }
 
 func TestStop_AtTheDeadlineReportsTheShutdown(t *testing.T) {
+	t.Parallel()
 	for name, second := range map[string]bool{"stop timeout": false, "second signal": true} {
 		t.Run(name, func(t *testing.T) {
 			c := newControl(t, nil)
@@ -286,6 +293,7 @@ func TestCase_N12_StopWithoutServerIsQuick(t *testing.T) {
 }
 
 func TestReconnect_WorkGoesOnAndIsReportedUnderTheNewSession(t *testing.T) {
+	t.Parallel()
 	c := newControl(t, nil)
 	begin(t, testConfig(t, c.server.URL))
 	s, dir := c.welcome(), t.TempDir()

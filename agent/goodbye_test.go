@@ -9,6 +9,7 @@ import (
 // TestStop_TheGoodbyeArrivesWhateverTheServerSays: a clean stop must not look
 // like a broken link because something came in while the goodbye went out.
 func TestStop_TheGoodbyeArrivesWhateverTheServerSays(t *testing.T) {
+	t.Parallel()
 	for range 20 {
 		c := newControl(t, nil)
 		n := begin(t, testConfig(t, c.server.URL))

@@ -92,6 +92,7 @@ func (a *authority) sign(t *testing.T, change func(*x509.Certificate)) tls.Certi
 }
 
 func TestAttack_A42_OnlyATrustedServerGetsACredential(t *testing.T) {
+	t.Parallel()
 	own, other := newAuthority(t), newAuthority(t)
 	for _, c := range []struct {
 		name    string
@@ -112,6 +113,7 @@ func TestAttack_A42_OnlyATrustedServerGetsACredential(t *testing.T) {
 		{"over TLS 1.2", own.sign(t, nil), own, tls.VersionTLS12, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			control := newControlOver(t, nil, &tls.Config{Certificates: []tls.Certificate{c.cert}, MinVersion: tls.VersionTLS10, MaxVersion: c.highest})
 			cfg := testConfig(t, control.server.URL)
 			if c.trusted != nil {

@@ -3,6 +3,7 @@ package agent
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -27,6 +28,10 @@ func TestMain(m *testing.M) {
 	if config := os.Getenv("AGENT_TEST_CONFIG"); config != "" {
 		agentProcess(config)
 		return
+	}
+	// Most of these tests wait, so more of them than cores run at once.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

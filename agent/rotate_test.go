@@ -142,6 +142,7 @@ func (c *change) serve(s *session) {
 // changes, it comes back with one that the control plane knows, the change is
 // completed, and its results are still there.
 func TestRotation_SurvivesACrashAtEachStep(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{
 		"none", "rotate is sent", "put arrives", "put is stored", "rotated is heard", "dial with the new secret", "heartbeat under the new secret",
 	} {

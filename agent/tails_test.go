@@ -103,6 +103,7 @@ func TestTails_SaysThatAnAttemptHasEnded(t *testing.T) {
 
 // A real agent, a real program and a real connection.
 func TestLog_OfARunningJobIsToldAsAskedFor(t *testing.T) {
+	t.Parallel()
 	c := newControl(t, nil)
 	begin(t, testConfig(t, c.server.URL))
 	s := c.welcome()

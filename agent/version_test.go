@@ -30,8 +30,10 @@ func recorded[T any, P interface {
 // TestCase_N10_RecordedServersAreTakenAsTheyMeant: the matrix's other half, old and
 // new control planes against this agent.
 func TestCase_N10_RecordedServersAreTakenAsTheyMeant(t *testing.T) {
+	t.Parallel()
 	for name, chain := range map[string]string{"welcome": "", "welcome_chain": strings.Repeat("c4a2", 16)} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := newControl(t, nil)
 			begin(t, testConfig(t, c.server.URL))
 			s := c.next()

@@ -133,6 +133,31 @@ func TestCase_E1_AHundredCancelsAreOne(t *testing.T) {
 	u.await(u.submit(runner("wait")).ID, "succeeded")
 }
 
+// The agent is there first and the server comes later; and the server goes and comes
+// back ten times. Nothing hangs, and nobody has to help.
+func TestCase_N39_TheServerComesLaterAndComesBack(t *testing.T) {
+	t.Parallel()
+	u, w := newTenant(t, rig.NewServer(t, enduring...)), newWorkshop(t)
+	a := u.agent("1", 1, w)
+	a.Stop(t)
+	u.s.Kill(t)
+	a.Start(t)
+	refused := func() int { return strings.Count(a.Log(), "connection refused") }
+	rig.Await(t, patience, func() (bool, string) { n := refused(); return n >= 3, fmt.Sprintf("%d dials were refused", n) })
+	u.s.Start(t)
+	back := func(before int64) int64 { // after half a minute of waiting at the most, between two dials
+		t.Helper()
+		return u.awaitNode(a.Name, slowly, "back", func(n backendtest.Node) bool { return n.Lease == "ready" && n.Epoch > before }).Epoch
+	}
+	epoch := back(1)
+	for range 10 {
+		u.s.Kill(t)
+		u.s.Start(t)
+		epoch = back(epoch)
+	}
+	u.await(u.submit(runner("brief")).ID, "succeeded")
+}
+
 // lives reports a process that is there and no zombie.
 func lives(t testing.TB, pid string) bool {
 	t.Helper()

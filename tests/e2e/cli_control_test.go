@@ -153,6 +153,7 @@ func TestCase_E8_ADrainThatWaitsNamesItsBlockers(t *testing.T) {
 
 // The audit of the history says so when work ran outside its pools.
 func TestCLI_AuditIsolationNamesAForgedRow(t *testing.T) {
+	t.Parallel()
 	s := rig.NewServer(t, settings...)
 	u, other := newTenant(t, s), newTenant(t, s)
 	u.node("1", rig.RawOptions{Answer: rig.Diligent})

@@ -19,6 +19,7 @@ func declining(n *rig.RawNode, m wire.Message) {
 // A drain with a deadline and an automatic hold are as they were after the server
 // was killed in the middle of them.
 func TestHoldsOutliveAKilledServer(t *testing.T) {
+	t.Parallel()
 	s := rig.NewServer(t, enduring...)
 	u, w := newTenant(t, s), newWorkshop(t)
 	a := u.agent("1", 1, w)

@@ -35,6 +35,7 @@ func slowConsumers(t *testing.T, s *rig.Server) string {
 // A page that never reads, on a real socket whose buffers are full, is closed with
 // 4009; it costs the server no more than its outbox, and nobody else anything.
 func TestAttack_A30_AConsoleThatNeverReadsIsClosed(t *testing.T) {
+	t.Parallel()
 	s := rig.NewServer(t, settings...)
 	u := newTenant(t, s)
 	var jobs []string

@@ -22,11 +22,18 @@ import (
 func TestMain(m *testing.M) { os.Exit(rig.Main(m)) }
 
 const (
-	rounds       = 20
 	jobsPerRound = 200
 	submitters   = 4
 	agents       = 3
 )
+
+// rounds of a test: twenty in the long runs.
+func rounds() int {
+	if os.Getenv("ROCKPOOL_TEST_SOAK") != "" {
+		return 20
+	}
+	return 6
+}
 
 // TestKill9Server kills the server (and with it its PostgreSQL stops) at random
 // moments while jobs are queued and running, and starts it again at once.
@@ -87,7 +94,7 @@ func newFleet(t *testing.T) *fleet {
 
 // strike does it once a round, at a random moment of the round's work.
 func (f *fleet) strike(kill func()) {
-	for round := range rounds {
+	for round := range rounds() {
 		var work sync.WaitGroup
 		for i := range submitters {
 			work.Go(func() { f.submit(fmt.Sprintf("round-%d-%d", round, i), jobsPerRound/submitters) })
@@ -123,7 +130,7 @@ func (f *fleet) submit(name string, jobs int) {
 func (f *fleet) check() {
 	t, ctx := f.t, context.Background()
 	t.Helper()
-	if want := rounds * jobsPerRound; len(f.answered) != want {
+	if want := rounds() * jobsPerRound; len(f.answered) != want {
 		t.Errorf("%d jobs were answered, want %d", len(f.answered), want)
 	}
 	f.server.AwaitReady(t, 2*time.Minute)
