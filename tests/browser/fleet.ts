@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +15,36 @@ function build() {
   mkdirSync(binaries, { recursive: true });
   execFileSync("go", ["build", "-o", `${binaries}/`, "./backend/cmd/rockpool", "./agent/cmd/rockpool-agent"], { cwd: root, stdio: "inherit" });
   built = true;
+}
+
+/** A folder for one server and its agents. */
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "rockpool-browser-"));
+  chmodSync(folder, 0o755); // as root PostgreSQL runs as an ordinary user
+  return folder;
+}
+
+let first = "";
+/** The data of a server that was started once and stopped: every other one begins with a copy, and not with the making of a database. */
+async function firstData(): Promise<string> {
+  if (first) return first;
+  const folder = newFolder();
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const server = runServer(folder, await freePort());
+  await until("the first server is ready", () => (server.process.exitCode === null ? server.output.match(/#token=/)?.[0] : raise(server.output)), 60_000);
+  server.process.kill("SIGTERM");
+  await ended(server);
+  first = join(folder, "server");
+  return first;
+}
+
+function raise(text: string): never {
+  throw new Error(text);
+}
+
+function runServer(folder: string, port: number, env: Record<string, string> = {}): Running {
+  const args = ["serve", "--listen", `127.0.0.1:${port}`, "--data-dir", join(folder, "server")];
+  return run(join(binaries, "rockpool"), args, { ROCKPOOL_NAME: "prod-eu", ...env });
 }
 
 async function freePort(): Promise<number> {
@@ -82,13 +112,16 @@ export class Fleet {
   private constructor(
     readonly folder: string,
     readonly port: number,
+    private readonly settings: Record<string, string>,
   ) {}
 
-  static async start(): Promise<Fleet> {
+  /** Settings of the server as its environment has them. */
+  static async start(settings: Record<string, string> = {}): Promise<Fleet> {
     build();
-    const folder = mkdtempSync(join(tmpdir(), "rockpool-browser-"));
-    chmodSync(folder, 0o755); // as root PostgreSQL runs as an ordinary user
-    const fleet = new Fleet(folder, await freePort());
+    const folder = newFolder();
+    // Ownership goes along: PostgreSQL's files belong to who runs it.
+    execFileSync("cp", ["-a", await firstData(), join(folder, "server")]);
+    const fleet = new Fleet(folder, await freePort(), settings);
     await fleet.startServer();
     fleet.setupLink = await until("the setup link", () => fleet.server?.output.match(/http\S+#token=\S+/)?.[0]);
     return fleet;
@@ -99,9 +132,7 @@ export class Fleet {
   }
 
   async startServer(): Promise<void> {
-    this.server = run(join(binaries, "rockpool"), ["serve", "--listen", `127.0.0.1:${this.port}`, "--data-dir", join(this.folder, "server")], {
-      ROCKPOOL_NAME: "prod-eu",
-    });
+    this.server = runServer(this.folder, this.port, this.settings);
     await until(
       "the server is ready",
       async () => {
@@ -111,6 +142,15 @@ export class Fleet {
       },
       60_000,
     );
+  }
+
+  /** PostgreSQL stands still with all of its processes; the answer lets it go on. */
+  pauseDatabase(): () => void {
+    const pids = postgres(join(this.folder, "server"));
+    for (const pid of pids) process.kill(pid, "SIGSTOP");
+    return () => {
+      for (const pid of pids) process.kill(pid, "SIGCONT");
+    };
   }
 
   async killServer(): Promise<void> {
@@ -158,11 +198,33 @@ export class Fleet {
 
   /** Joins an agent that can run the example tools of this folder. */
   startAgent(id: string, options: AgentOptions): void {
-    const state = join(this.folder, id);
-    mkdirSync(join(state, "state"), { recursive: true, mode: 0o700 });
-    const config = join(this.folder, `${id}.toml`);
-    writeFileSync(config, agentConfig(this.url, state, id, options));
-    this.agents.set(id, run(join(binaries, "rockpool-agent"), ["--config", config], { ROCKPOOL_AGENT_LICENSE: options.license }));
+    mkdirSync(join(this.folder, id, "state"), { recursive: true, mode: 0o700 });
+    this.runAgent(id, id, options);
+  }
+
+  /** The agent of a node, under the name of its process here. */
+  private runAgent(node: string, as: string, options: AgentOptions): void {
+    const config = join(this.folder, `${as}.toml`);
+    writeFileSync(config, agentConfig(this.url, join(this.folder, as), node, options));
+    this.agents.set(as, run(join(binaries, "rockpool-agent"), ["--config", config], { ROCKPOOL_AGENT_LICENSE: options.license }));
+  }
+
+  /** The same agent once more: its state was copied while it ran. */
+  copyAgent(id: string, as: string, options: AgentOptions): void {
+    cpSync(join(this.folder, id, "state"), join(this.folder, as, "state"), { recursive: true, filter: (path) => !path.endsWith(".sock") });
+    chmodSync(join(this.folder, as, "state"), 0o700);
+    this.runAgent(id, as, options);
+  }
+
+  /** The process of that name ends and begins anew. */
+  async restartAgent(as: string): Promise<void> {
+    await this.killAgent(as);
+    this.agents.set(as, run(join(binaries, "rockpool-agent"), ["--config", join(this.folder, `${as}.toml`)]));
+  }
+
+  /** Takes an agent's tool away: no job can be started there. */
+  breakTool(id: string): void {
+    rmSync(join(this.folder, id, "tool.sh"));
   }
 
   async killAgent(id: string): Promise<void> {
@@ -189,6 +251,14 @@ export class Fleet {
   }
 }
 
+/** The postmaster of a server's data, and its children. */
+function postgres(data: string): number[] {
+  const file = readdirSync(data, { recursive: true }).find((name) => String(name).endsWith("postmaster.pid"));
+  const first = Number(readFileSync(join(data, String(file)), "utf8").split("\n")[0]);
+  const children = readFileSync(`/proc/${first}/task/${first}/children`, "utf8").trim().split(" ");
+  return [first, ...children.filter(Boolean).map(Number)];
+}
+
 /** What the tool writes: terminal sequences, markup and a turn of the direction are harmless on the page. */
 const tool = String.raw`#!/bin/sh
 printf '\033[31mred\033[0m <b id="markup">bold</b> \342\200\256turned\n'
@@ -200,7 +270,7 @@ echo done
 
 /** An agent with the built-in checksum, and with a tool that takes as long as the job says. */
 function agentConfig(url: string, state: string, id: string, o: AgentOptions): string {
-  writeFileSync(join(state, "tool.sh"), tool);
+  writeFileSync(join(state, "tool.sh"), tool, { mode: 0o755 });
   const labels = Object.entries(o.labels ?? {}).map(([name, value]) => `${JSON.stringify(name)} = ${JSON.stringify(value)}\n`);
   return `server_url = ${JSON.stringify(url)}
 state_dir = ${JSON.stringify(join(state, "state"))}
@@ -217,7 +287,7 @@ whip = "https://${id}.example.net/whip"
 
 [[runner]]
 name = "score"
-argv = ["/bin/sh", ${JSON.stringify(join(state, "tool.sh"))}, "{{param.seconds}}"]
+argv = [${JSON.stringify(join(state, "tool.sh"))}, "{{param.seconds}}"]
 outputs = ["result.json", "frames.txt"]
 timeout = "10m"
 

@@ -85,3 +85,18 @@ const changes: Record<string, string> = {
 
 /** Why a lease changed. */
 export const changeIn = (cause: string) => changes[cause] ?? cause.replaceAll("_", " ");
+
+const declines: Record<string, string> = {
+  starts_failing: "jobs can't be started there",
+  spool_full: "its spool is full",
+  spool_failing: "results can't be written to its disk",
+  stopping: "it is being stopped",
+};
+
+/** Why a node takes no work, as it says: a word, and what came with it. */
+export function declineIn(reason: string): string {
+  if (reason === "") return "it gives no reason";
+  const [word = "", ...rest] = reason.split(": ");
+  const said = declines[word];
+  return said ? [said, ...rest].join(": ") : reason.replaceAll("_", " ");
+}

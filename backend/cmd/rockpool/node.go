@@ -229,10 +229,14 @@ func holdText(h rest.Hold) string {
 }
 
 func leaseOf(n rest.Node) string {
-	if n.Healthy {
+	switch {
+	case !n.Healthy:
+		return n.Lease + " (unhealthy)"
+	case n.AcceptReason != "":
+		return n.Lease + " (takes no work: " + n.AcceptReason + ")"
+	default:
 		return n.Lease
 	}
-	return n.Lease + " (unhealthy)"
 }
 
 // slotsOf is reserved of all.

@@ -115,7 +115,8 @@ func (a *API) nodeDoc(row *record.Node, now *core.FleetView) rest.Node {
 	seen := view.NodeOf(live, row, a.now(), now.At)
 	doc := rest.Node{
 		ID: row.ID, Owner: ownerText(row.Owner), Pool: seen.Pool, Role: seen.Role, Region: seen.Region,
-		Lease: seen.Lease, Healthy: seen.Healthy, HealthReasons: seen.HealthReasons, Holds: a.holdDocs(row.Holds),
+		Lease: seen.Lease, Healthy: seen.Healthy, HealthReasons: seen.HealthReasons,
+		Accepting: seen.Accepting, AcceptReason: seen.AcceptReason, Holds: a.holdDocs(row.Holds),
 		Capacity: capacityDoc(&row.Capacity), Running: len(seen.Running), Backend: seen.Backend,
 		Runners: append([]string{}, seen.Runners...), Epoch: seen.Epoch, License: row.License,
 		AgentVersion: seen.AgentVersion, OS: seen.OS, Arch: seen.Arch, Address: seen.Address,

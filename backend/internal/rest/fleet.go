@@ -27,6 +27,8 @@ type Node struct {
 	Lease         string   `json:"lease"` // new, ready, suspect, lost, left
 	Healthy       bool     `json:"healthy"`
 	HealthReasons []string `json:"healthReasons,omitempty"`
+	Accepting     bool     `json:"accepting"`              // it says that it takes work
+	AcceptReason  string   `json:"acceptReason,omitempty"` // why it does not
 	Holds         []Hold   `json:"holds"`
 	Capacity      Capacity `json:"capacity"`
 	Reserved      Capacity `json:"reserved"`

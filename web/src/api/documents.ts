@@ -182,6 +182,8 @@ export interface Node {
   lease: string; // new, ready, suspect, lost, left
   healthy: boolean;
   healthReasons?: string[];
+  accepting: boolean; // it says that it takes work
+  acceptReason?: string; // why it does not
   holds: Hold[];
   capacity: Capacity;
   reserved: Capacity;

@@ -9,7 +9,8 @@ import type { Live } from "../live/store";
 import { isSuperadmin, maySteer, useSession } from "../session";
 import { Columns, Page } from "../shell/Page";
 import { holdText, nodeState, outOfUse } from "../state";
-import { changeIn } from "../strings";
+import { changeIn, declineIn } from "../strings";
+import { plainText } from "../text";
 import { CapacityBar } from "../ui/bars";
 import { Button } from "../ui/controls";
 import { Glyph, State } from "../ui/Glyph";
@@ -288,7 +289,7 @@ function Session({ node }: { node: Row }) {
     ["Agent", [node.agent_version, `${node.os} ${node.arch}`.trim()].filter(Boolean).join(", ") || "unknown"],
     ["Spool", node.spooled > 0 ? plural(node.spooled, "result") : "empty"],
   ];
-  if (!node.accepting) rows.push(["Takes work", node.accept_reason || "no"]);
+  if (!node.accepting) rows.push(["Takes work", `no: ${plainText(declineIn(node.accept_reason))}`]);
   if (!node.healthy) rows.push(["Health", node.health_reasons.join(", ") || "not good"]);
   return (
     <Panel title="Session" side={seen < 0 ? "never seen" : `seen ${age(seen)} ago`}>

@@ -2,6 +2,8 @@ import { Link } from "@tanstack/react-router";
 import { count, duration, plural, shortId } from "../format";
 import { useNow } from "../live/live";
 import { nodeState } from "../state";
+import { declineIn } from "../strings";
+import { plainText } from "../text";
 import { Progress } from "../ui/bars";
 import { Empty, Panel } from "../ui/Panel";
 import type { NodeWork as Held, NodeRow } from "../wire/messages";
@@ -11,7 +13,7 @@ import styles from "./node.module.css";
 function idleWords(node: NodeRow): string {
   const state = nodeState(node);
   if (state === "ready") return "It waits for work of its pool.";
-  if (state === "unhealthy" && !node.accepting) return `It takes no work: ${node.accept_reason || "it gives no reason"}.`;
+  if (state === "unhealthy" && !node.accepting) return `It takes no work: ${plainText(declineIn(node.accept_reason))}.`;
   return `It is ${state}: no new work comes here.`;
 }
 
