@@ -188,7 +188,7 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 		return err
 	}
 	channel := link.New(link.Config{Server: server, TLS: config, Credential: a.credential(id), Log: a.log})
-	d := &disk{spool: results, id: id, link: channel, log: a.log, asked: make(chan diskTask), done: make(chan diskDone), over: over}
+	d := &disk{spool: results, id: id, link: channel, log: a.log, room: int64(a.cfg.DiskFree), asked: make(chan diskTask), done: make(chan diskDone), over: over}
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -199,6 +199,7 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 	l.link, l.runners, l.ended, l.disk = channel, runners, ended, d
 	l.isolation = runners.Isolation()
 	a.log.Info("jobs are kept apart", "by", strings.Join(l.isolation, ","))
+	l.tasks = append(l.tasks, diskTask{watch: true}) // known before the first session
 	l.rotation = newRotation(id, client, a.log)
 	l.selfTest = newSelfTest(runners.SelfTest)
 	l.supervisor = a.connectSupervisor()

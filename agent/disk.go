@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"rockpool/agent/internal/durable"
 	"rockpool/agent/internal/identity"
 	"rockpool/agent/internal/link"
 	"rockpool/agent/internal/spool"
@@ -21,13 +22,16 @@ type disk struct {
 	link  *link.Link
 	log   *slog.Logger
 
+	room int64 // bytes that must be free for new work
+	full bool
+
 	asked chan diskTask
 	done  chan diskDone
 	over  chan struct{} // closed when nobody waits for done any more
 }
 
-// diskTask is one of: store a registration, look whether the secret was changed,
-// spool a result, hand one in, take one out.
+// diskTask is one of: store a registration, look whether the secret was changed and
+// whether there is room, spool a result, hand one in, take one out.
 type diskTask struct {
 	remember *identity.Record
 	watch    bool
@@ -38,9 +42,11 @@ type diskTask struct {
 }
 
 // diskDone is what came of storing a registration or a result, that a result can't
-// be read, or that the secret was changed.
+// be read, that the secret was changed, or that there is no room or some again.
 type diskDone struct {
 	changed    bool
+	room       bool // it has changed: full says how
+	full       bool
 	remembered *identity.Record
 	ref        nodecore.Ref
 	err        error // of storing
@@ -57,6 +63,7 @@ func (d *disk) run() {
 			if d.id.Changed() {
 				d.report(diskDone{changed: true})
 			}
+			d.lookForRoom()
 		case task.put != nil:
 			d.put(task.ref, *task.put)
 		case task.remove:
@@ -79,6 +86,25 @@ func (d *disk) remember(r identity.Record) {
 	d.report(diskDone{remembered: &r, err: err})
 	if err := d.id.Confirm(); err != nil {
 		d.log.Error("the new secret does not take the old one's place yet: it is tried again with the next session", "error", err)
+	}
+}
+
+// lookForRoom compares what is free with what there must be. Once there was too
+// little an eighth more has to be free, so that the node does not waver.
+func (d *disk) lookForRoom() {
+	_, free, err := durable.Space(d.id.Dir())
+	if err != nil {
+		d.log.Warn("nobody knows how much of the disk is free", "error", err)
+		return
+	}
+	least := d.room
+	if d.full {
+		least += least / 8
+	}
+	if full := free < least; full != d.full {
+		d.full = full
+		d.log.Warn("the disk of the state directory", "full", full, "free_bytes", free, "disk_free", d.room)
+		d.report(diskDone{room: true, full: full})
 	}
 }
 

@@ -128,6 +128,8 @@ func (l *loop) stored(d diskDone) {
 	case d.changed:
 		l.log.Info("the file of the node's secret was changed")
 		l.node.Redial(now, "another secret", &l.out)
+	case d.room:
+		l.node.Disk(now, d.full, &l.out)
 	case d.remembered != nil:
 		l.node.Remembered(now, d.remembered.Chain, d.err == nil, &l.out)
 	case d.unreadable:

@@ -53,6 +53,7 @@ func effects(t *testing.T) map[string]effect {
 		"job_user":         {bad: `job_user = "root"`, good: fmt.Sprintf("job_user = \"nobody\"\njob_dir = %q", "/"), rootOnly: true, seen: seenBook},
 		"job_dir":          {bad: `job_dir = "/nowhere"`, good: fmt.Sprintf("job_dir = %q", dir), seen: func(_ *testing.T, c Config) string { return c.jobs(c.StateDir) }},
 		"input_limit":      {bad: `input_limit = 5`, good: `input_limit = "1KiB"`, seen: seenInput},
+		"disk_free":        {bad: `disk_free = 5`, good: `disk_free = "1000GiB"`, seen: seenRoom},
 		"spool_limit":      {bad: `spool_limit = 0`, good: `spool_limit = 77`, seen: seenNode},
 		"rpc_timeout":      {bad: `rpc_timeout = "1ms"`, good: `rpc_timeout = "3s"`, seen: seenNode},
 		"stop_timeout":     {bad: `stop_timeout = "-1s"`, good: `stop_timeout = "3s"`, seen: seenNode},
@@ -118,6 +119,19 @@ func put(t *testing.T, path, content string) {
 
 func seenHello(_ *testing.T, c Config) string    { return fmt.Sprintf("%+v", c.hello()) }
 func seenWarnings(_ *testing.T, c Config) string { return strings.Join(c.warnings(), ";") }
+
+// seenRoom is whether a disk has room for work.
+func seenRoom(t *testing.T, c Config) string {
+	c.StateDir = filepath.Join(t.TempDir(), "state")
+	id, err := identity.Open(c.StateDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = id.Close() }()
+	d := &disk{id: id, log: discard(), room: int64(c.DiskFree), done: make(chan diskDone, 1)}
+	d.lookForRoom()
+	return fmt.Sprint(d.full)
+}
 
 func seenTLS(t *testing.T, c Config) string {
 	config, err := c.tls()

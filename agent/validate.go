@@ -169,6 +169,8 @@ func (c *Config) validateCapacity() error {
 		return fmt.Errorf("spool_limit: must be from slots to 100000")
 	case c.InputLimit < 0:
 		return fmt.Errorf("input_limit: must not be negative")
+	case c.DiskFree < 0:
+		return fmt.Errorf("disk_free: must not be negative")
 	case !slices.Contains(wire.Backends, c.Backend):
 		return fmt.Errorf("backend: %q is none of %s: name the one that this node runs", c.Backend, strings.Join(wire.Backends, ", "))
 	}

@@ -65,20 +65,91 @@ func TestChain_NoHelloWhileAValueIsWritten(t *testing.T) {
 	}
 }
 
-func TestChain_FailedWriteIsRepeatedAndHoldsTheHeartbeatBack(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.Chain = "c0" })
-	conn := r.chained("c1")
-	for range 3 {
-		r.remembered("c1", false)
-		out := r.tick()
-		if len(out.Welcomed) != 1 || out.Welcomed[0].Chain != "c1" || len(sent(out, SendHeartbeat)) > 0 {
-			t.Fatalf("%+v, want another try and no heartbeat", out)
+// beats runs until so many heartbeats went out, and gives what they said. The disk
+// answers each try so.
+func (r *rig) beats(n int, ok bool) (said []State, tries int) {
+	r.t.Helper()
+	for ; ; r.tick() {
+		for _, s := range sent(&r.out, SendHeartbeat) {
+			said = append(said, s.State)
+			r.keeper.acknowledged(r.now)
+		}
+		if len(r.out.Welcomed) == 1 {
+			tries++
+			for _, s := range sent(r.remembered(r.out.Welcomed[0].Chain, ok), SendHeartbeat) {
+				said = append(said, s.State)
+			}
+		}
+		if len(said) >= n {
+			return said, tries
 		}
 	}
+}
+
+// A disk that can't store the registration keeps no heartbeat back: the work that
+// runs would be lost. It keeps new work away, and the control plane from taking the
+// value for the node's.
+func TestChain_ADiskThatFailsIsSaidAndTakesNoWork(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Chain = "c0" })
+	conn := r.chained("c1")
+	said, tries := r.beats(4, false)
+	if tries < 4 {
+		t.Errorf("%d tries to write it", tries)
+	}
+	for i, s := range said {
+		if !s.Unsaved || s.Accepting || s.Reason != ReasonStateFailing {
+			t.Errorf("heartbeat %d says %+v", i, s)
+		}
+	}
+	out := r.offer(conn, Offer{Ref: ref(1, 1), Runner: "checksum", Slots: 1})
+	if d := sent(out, SendDecline); len(d) != 1 || d[0].Reason != ReasonStateFailing {
+		t.Errorf("an offer is answered with %+v", out.Sends)
+	}
+	if said, _ := r.beats(3, true); said[2].Unsaved || !said[2].Accepting {
+		t.Errorf("once it is written: %+v", said)
+	}
+	r.closed(conn)
+	if got := r.says(); got != "c1" {
+		t.Errorf("hello says %q", got)
+	}
+}
+
+func TestChain_AFailingDiskLeavesTheOldValue(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Chain = "c0" })
+	conn := r.chained("c1")
 	r.remembered("c1", false)
 	r.closed(conn)
 	if got := r.says(); got != "c0" {
 		t.Errorf("hello says %q, want the value that is stored", got)
+	}
+}
+
+func TestChain_ADiskThatHangsHoldsOneHeartbeatBackForAWhile(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Chain = "c0" })
+	r.chained("c1")
+	began := r.now
+	out := r.until("a heartbeat", func(e *Effects) bool { return len(sent(e, SendHeartbeat)) == 1 })
+	if s := sent(out, SendHeartbeat)[0].State; r.now-began != storeWait || !s.Unsaved || s.Reason != ReasonStateFailing {
+		t.Errorf("after %d ms: %+v", r.now-began, s)
+	}
+}
+
+func TestDisk_WithoutRoomTakesNoWorkUntilItHasSome(t *testing.T) {
+	r := newRig(t, nil)
+	conn := r.welcome()
+	for i, full := range []bool{true, false, true} {
+		r.event(func(now Time, out *Effects) { r.Disk(now, full, out) })
+		began := r.now
+		out := r.until("a heartbeat", func(e *Effects) bool { return len(sent(e, SendHeartbeat)) == 1 })
+		s := sent(out, SendHeartbeat)[0].State
+		if s.Accepting == full || s.Reason != map[bool]string{true: ReasonDiskFull}[full] || r.now-began > defaultTimes.Heartbeat/10 {
+			t.Errorf("full %v: after %d ms %+v", full, r.now-began, s)
+		}
+		r.keeper.acknowledged(r.now)
+		out = r.offer(conn, Offer{Ref: ref(byte(i+1), 1), Runner: "checksum", Slots: 1})
+		if declined := len(sent(out, SendDecline)) == 1; declined != full {
+			t.Errorf("full %v: an offer is answered with %+v", full, out.Sends)
+		}
 	}
 }
 

@@ -83,6 +83,9 @@ type State struct {
 	// RoundTrip is how long the newest answer to a heartbeat took, 1 at least; 0: the
 	// session has none.
 	RoundTrip Time
+	// Unsaved: what the welcome brought is not on the disk, and the heartbeat is no
+	// word that it is.
+	Unsaved bool
 }
 
 // Work is one line of what a node holds: accepted, running or stopping.

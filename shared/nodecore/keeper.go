@@ -76,10 +76,10 @@ func newKeeper(cfg *Config, d *dice) keeper {
 // next is when advance has something to do.
 func (k *keeper) next() Time {
 	switch {
-	case k.state == linkLive && k.chain.waits():
-		return min(k.chain.due, k.ackBy, k.planned)
+	case k.state == linkLive && k.chain.holds():
+		return min(k.chain.nextLook(), k.ackBy, k.planned)
 	case k.state == linkLive:
-		return min(k.beatAt, k.ackBy, k.planned)
+		return min(k.chain.nextLook(), k.beatAt, k.ackBy, k.planned)
 	case k.state == linkDown && k.chain.writing():
 		return Never
 	}
@@ -144,7 +144,7 @@ func (k *keeper) replan(now, delay Time) {
 
 // beat reports whether a heartbeat is due, and sets the time of the next one.
 func (k *keeper) beat(now Time) bool {
-	if k.state != linkLive || now < k.beatAt || k.chain.waits() {
+	if k.state != linkLive || now < k.beatAt || k.chain.holds() {
 		return false
 	}
 	k.lastBeat, k.beatAt = now, now+k.dice.around(k.times.Heartbeat)

@@ -78,8 +78,8 @@ func (w *world) checkSends(t *rapid.T) {
 		if s.Kind == SendHello && (s.Chain != w.chain || w.writing != "") {
 			t.Fatalf("hello says chain %q, the disk holds %q and is asked for %q", s.Chain, w.chain, w.writing)
 		}
-		if s.Kind == SendHeartbeat && w.unstored {
-			t.Fatal("a heartbeat confirms a chain value that is not stored")
+		if s.Kind == SendHeartbeat && s.State.Unsaved != w.unstored {
+			t.Fatalf("a heartbeat says unsaved: %v, and the chain value is not stored: %v", s.State.Unsaved, w.unstored)
 		}
 	}
 }

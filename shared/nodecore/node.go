@@ -66,6 +66,7 @@ type Node struct {
 
 	accepting bool // as the last heartbeat said
 	inventory bool // there is one to tell
+	diskFull  bool
 	stopping  bool
 	stopAt    Time // running attempts are stopped then; Never
 	endBy     Time // the end comes then, whatever runs; Never
@@ -113,7 +114,7 @@ func (n *Node) State() State {
 	}
 	return State{
 		Accepting: reason == "", Reason: said, Work: n.slots.list(), Spooled: len(n.spool.list) + n.slots.ended(),
-		RoundTrip: n.keeper.trip,
+		RoundTrip: n.keeper.trip, Unsaved: n.keeper.chain.waits(),
 	}
 }
 
@@ -171,8 +172,12 @@ func (n *Node) refusal() string {
 		return ReasonStopping
 	case n.hold.held():
 		return ReasonStartsFailing
+	case n.keeper.chain.fails():
+		return ReasonStateFailing
 	case n.slots.failing():
 		return ReasonSpoolFailing
+	case n.diskFull:
+		return ReasonDiskFull
 	case len(n.spool.list)+len(n.slots.work) >= n.cfg.SpoolMax && len(n.spool.list)+n.slots.ended() > 0:
 		return ReasonSpoolFull
 	}

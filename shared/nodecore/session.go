@@ -101,7 +101,7 @@ func (n *Node) Welcome(now Time, conn int64, w Welcome, out *Effects) {
 		return
 	}
 	n.keeper.welcomed(now, w.Times)
-	n.keeper.chain.take(w.Registration, out)
+	n.keeper.chain.take(now, w.Registration, out)
 	n.tellInventory(out)
 	n.spool.renew()
 	for _, ref := range w.Void {
@@ -237,6 +237,15 @@ func (n *Node) Stored(now Time, ref Ref, out *Effects) {
 func (n *Node) StoreFailed(now Time, ref Ref, out *Effects) {
 	if n.advance(now, out) {
 		n.slots.storeFailed(ref, now+storeRetry)
+		n.settle(now, out)
+	}
+}
+
+// Disk: the disk of the state directory has too little room for more work, or has
+// room again.
+func (n *Node) Disk(now Time, full bool, out *Effects) {
+	if n.advance(now, out) {
+		n.diskFull = full
 		n.settle(now, out)
 	}
 }

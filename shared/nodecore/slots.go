@@ -11,6 +11,8 @@ const (
 	ReasonStartsFailing = "starts_failing" // programs can't be started here
 	ReasonSpoolFull     = "spool_full"
 	ReasonSpoolFailing  = "spool_failing" // results can't be written to the disk
+	ReasonStateFailing  = "state_failing" // nor what a welcome brought
+	ReasonDiskFull      = "disk_full"
 )
 
 // maxDone is how many ended attempts are remembered, so that a repeated offer or

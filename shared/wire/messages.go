@@ -187,6 +187,9 @@ type Heartbeat struct {
 	// RoundTrip is how long the answer to an earlier heartbeat of the session took, in
 	// milliseconds, 1 at least; 0: none was measured.
 	RoundTrip int64 `msgpack:"round_trip,omitempty"`
+	// Unsaved: the node could not store the chain value of its welcome yet, and shows
+	// the one before if it starts anew now.
+	Unsaved bool `msgpack:"unsaved,omitempty"`
 }
 
 // Reconnect asks the agent to dial anew after a delay (a planned stop).

@@ -60,6 +60,7 @@ func agentGoldens() []golden {
 			Running: []wire.RunningWork{{Job: job1, Attempt: 1, Phase: wire.PhaseStopping, Percent: 99}}, Spooled: 300,
 			Health: wire.Health{Reasons: []string{"disk full"}}, LoadMilli: 70000, MemoryMiB: 1 << 40, RoundTrip: 14,
 		}),
+		one("heartbeat_unsaved", wire.Heartbeat{Reason: "state_failing", Health: wire.Health{OK: true}, Unsaved: true}),
 		one("heartbeat_least", wire.Heartbeat{Accepting: true, Health: wire.Health{OK: true}}),
 		one("accept", wire.Accept{Job: job1, Attempt: 1}),
 		one("decline", wire.Decline{Job: job1, Attempt: 200, Reason: "no free slot"}),

@@ -64,6 +64,6 @@ func Heartbeat(s nodecore.State) wire.Heartbeat {
 	return wire.Heartbeat{
 		Accepting: s.Accepting, Reason: s.Reason, Running: Running(s.Work), Spooled: int64(s.Spooled),
 		Health: wire.Health{OK: true}, LoadMilli: load, MemoryMiB: memory,
-		RoundTrip: int64(s.RoundTrip),
+		RoundTrip: int64(s.RoundTrip), Unsaved: s.Unsaved,
 	}
 }

@@ -50,6 +50,7 @@ type HeartbeatEvent struct {
 	LoadMilli     int64 // load average x 1000
 	MemoryMiB     int64 // in use
 	RoundTripMs   int64 // of the last acknowledged heartbeat; 0: none was measured
+	Unsaved       bool  // what the welcome brought is not on the node's disk
 }
 
 // Kinds of goodbye. Left frees the node's work at once; after the others the

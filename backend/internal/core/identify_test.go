@@ -80,6 +80,27 @@ func TestCase_N8_ASecondProcessIsRefusedAndTheNodeHeld(t *testing.T) {
 	w.wantRow(spec.ID, fleet.JobSucceeded, "", 1, 1, "n1")
 }
 
+// A node whose disk takes nothing says so in its heartbeats: when it starts anew it
+// shows the value before, and is itself.
+func TestIdentify_AHeartbeatOfWhatIsNotSavedConfirmsNothing(t *testing.T) {
+	for _, unsaved := range []bool{true, false} {
+		w, a, _, _ := copied(t, "m2")
+		old := a.chain
+		w.disconnect(a)
+		w.join(a)
+		for range 3 {
+			w.d.Heartbeat(w.now, a.id, a.epoch, HeartbeatEvent{Healthy: true, Running: a.running(), Unsaved: unsaved}, w.pending)
+			w.commit()
+		}
+		w.disconnect(a)
+		a.chain, a.boot = old, a.boot+100
+		w.dial(a)
+		if a.ready != unsaved {
+			t.Errorf("unsaved %v: the value before is taken: %v", unsaved, a.ready)
+		}
+	}
+}
+
 // On one machine the copy looks like a restart until it has a session of its own.
 func TestCase_N35_ACopyOnTheSameMachineSwitchesOnce(t *testing.T) {
 	for _, confirmed := range []bool{true, false} {

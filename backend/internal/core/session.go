@@ -93,7 +93,9 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 	if n.pending != nil {
 		return
 	}
-	d.confirm(n, out)
+	if !hb.Unsaved {
+		d.confirm(n, out)
+	}
 	n.accepting, n.acceptReason = hb.Accepting, hb.Reason
 	n.healthy, n.healthReasons = hb.Healthy, hb.HealthReasons
 	n.spooled = hb.Spooled

@@ -45,7 +45,7 @@ func heartbeatOf(h *wire.Heartbeat) core.HeartbeatEvent {
 	return core.HeartbeatEvent{
 		Accepting: h.Accepting, Reason: h.Reason, Running: runningOf(h.Running), Spooled: h.Spooled,
 		Healthy: h.Health.OK, HealthReasons: h.Health.Reasons, LoadMilli: h.LoadMilli, MemoryMiB: h.MemoryMiB,
-		RoundTripMs: h.RoundTrip,
+		RoundTripMs: h.RoundTrip, Unsaved: h.Unsaved,
 	}
 }
 

@@ -52,6 +52,7 @@ type message struct {
 	kind      nodecore.SendKind // to the server
 	ref       nodecore.Ref
 	accepting bool
+	unsaved   bool
 	reason    string
 	running   []core.Running
 	spooled   int64
@@ -145,6 +146,7 @@ func (t *network) sendUp(n *node, s *nodecore.Send) {
 	m.kind, m.ref, m.reason, m.chain = s.Kind, s.Ref, s.Reason, s.Chain
 	switch s.Kind {
 	case nodecore.SendHello, nodecore.SendHeartbeat:
+		m.unsaved = s.State.Unsaved
 		m.accepting, m.reason, m.spooled = s.State.Accepting, s.State.Reason, int64(s.State.Spooled)
 		for _, w := range s.State.Work {
 			m.running = append(m.running, core.Running{Job: w.Ref.Job, Attempt: w.Ref.Attempt, Phase: core.Phase(w.Phase)})

@@ -286,7 +286,7 @@ func (s *server) hear(c *conn, m *message) {
 		s.hello(c, m)
 	case nodecore.SendHeartbeat:
 		s.core.Heartbeat(now, id, c.epoch, core.HeartbeatEvent{
-			Accepting: m.accepting, Reason: m.reason, Running: m.running, Spooled: m.spooled, Healthy: !n.sick, HealthReasons: n.sickWhy(),
+			Accepting: m.accepting, Reason: m.reason, Running: m.running, Spooled: m.spooled, Healthy: !n.sick, HealthReasons: n.sickWhy(), Unsaved: m.unsaved,
 		}, s.pending)
 	case nodecore.SendAccept:
 		s.core.Accept(now, id, c.epoch, a, s.pending)

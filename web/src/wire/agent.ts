@@ -77,6 +77,7 @@ export interface Heartbeat {
   load: number; // load average x 1000
   memory: number; // MiB in use
   round_trip: number;
+  unsaved: boolean;
 }
 export const heartbeatShape: Shape<Heartbeat> = fields<Heartbeat>({
   accepting: bool,
@@ -87,6 +88,7 @@ export const heartbeatShape: Shape<Heartbeat> = fields<Heartbeat>({
   load: int,
   memory: int,
   round_trip: int,
+  unsaved: bool,
 });
 
 /** Hold is one reason why a node gets no new work. */
