@@ -10,8 +10,7 @@ import (
 
 // Account is a user of the machine that jobs run as.
 type Account struct {
-	UID int `json:"uid"`
-	GID int `json:"gid"`
+	UID, GID int
 }
 
 // LookAccount finds the user that jobs shall run as: one of the machine's that is

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -119,10 +118,7 @@ func (b *Book) selfTest(ctx context.Context, spec *Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, selfTestTime)
 	defer cancel()
 	argv := spec.fillArgv(spec.selftest, func(p piece) string { return b.fixed(spec, p) })
-	cmd, err := selfTestCommand(argv, b.account)
-	if err != nil {
-		return err
-	}
+	cmd := isolated(argv, b.account, nil)
 	cmd.Env = b.allowed(spec.Env)
 	out, err := runFor(ctx, cmd)
 	if err != nil {
@@ -135,19 +131,19 @@ func (b *Book) selfTest(ctx context.Context, spec *Spec) error {
 func (b *Book) As(account *Account) { b.account = account }
 
 // runFor runs a command to its end, or to the context's.
-func runFor(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
-	runtime.LockOSThread() // the process ends with the thread that started it
-	defer runtime.UnlockOSThread()
+func runFor(ctx context.Context, cmd *exec.Cmd) (said []byte, err error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	stop := context.AfterFunc(ctx, func() { newGroup(cmd.Process.Pid, marker{}, nil).signal(kill) })
-	err := cmd.Wait()
-	if !stop() && err == nil {
-		err = ctx.Err()
-	}
+	onOwnThread(func() {
+		if err = startIsolated(cmd, limits{}, nil); err != nil {
+			return
+		}
+		stop := context.AfterFunc(ctx, func() { newGroup(cmd.Process.Pid, marker{}, nil).signal(kill) })
+		err = cmd.Wait()
+		if !stop() && err == nil {
+			err = ctx.Err()
+		}
+	})
 	return out.Bytes(), err
 }
 

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -158,7 +159,11 @@ func (c *cgroups) make(name string, l limits) (*cgroup, error) {
 	if err := os.Mkdir(g.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the job's control group: %w", err)
 	}
-	if err := g.limit(l); err != nil {
+	err := g.limit(l)
+	if err == nil {
+		g.folder, err = os.Open(g.dir)
+	}
+	if err != nil {
 		g.remove()
 		return nil, fmt.Errorf("limit the job's control group: %w", err)
 	}
@@ -168,7 +173,8 @@ func (c *cgroups) make(name string, l limits) (*cgroup, error) {
 // cgroup is the control group of one attempt; nil: it has none.
 type cgroup struct {
 	dir               string
-	memory, processes bool // the kernel keeps the limit
+	folder            *os.File // dir, for who is started in it
+	memory, processes bool     // the kernel keeps the limit
 }
 
 func (g *cgroup) limit(l limits) error {
@@ -192,11 +198,11 @@ func (g *cgroup) set(file, value string) error {
 	return os.WriteFile(filepath.Join(g.dir, file), []byte(value), 0)
 }
 
-func (g *cgroup) path() string {
-	if g == nil {
-		return ""
+// take has a child started in the group.
+func (g *cgroup) take(attr *syscall.SysProcAttr) {
+	if g != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, int(g.folder.Fd())
 	}
-	return g.dir
 }
 
 func (g *cgroup) limitsMemory() bool { return g != nil && g.memory }
@@ -253,6 +259,7 @@ func (g *cgroup) remove() {
 	if g == nil {
 		return
 	}
+	_ = g.folder.Close()
 	below, _ := filepath.Glob(filepath.Join(g.dir, "*", "cgroup.procs")) // that the job itself has made
 	for _, procs := range below {
 		(&cgroup{dir: filepath.Dir(procs)}).remove()

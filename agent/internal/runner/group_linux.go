@@ -28,9 +28,6 @@ type group struct {
 
 func newGroup(pid int, m marker, c *cgroup) group { return group{pid, m, c} }
 
-// lowerPriority has nothing to do: the shim has done it.
-func lowerPriority(int) {}
-
 func (g group) overMemory() bool { return g.cgroup.overMemory() }
 func (g group) remove()          { g.cgroup.remove() }
 

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -63,8 +62,6 @@ func helper(mode string, args []string) int {
 		return orphan(args[0])
 	case "escape":
 		return escape(args[0])
-	case "eat":
-		return eat()
 	}
 	return 0
 }
@@ -123,15 +120,6 @@ func escape(dir string) int {
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) == 1 {
 			return 0
 		}
-	}
-}
-
-// eat uses ever more memory.
-func eat() int {
-	var all [][]byte
-	for {
-		all = append(all, bytes.Repeat([]byte{1}, 1<<20))
-		runtime.KeepAlive(all)
 	}
 }
 

@@ -80,7 +80,7 @@ func TestLeftovers_InAControlGroupAreKilled(t *testing.T) {
 }
 
 func TestMemory_BeyondTheLimitEndsTheJobByName(t *testing.T) {
-	spec := tool("eat")
+	spec := sh(`tail /dev/zero`) // which has no end of a line to forget at
 	spec.MemoryLimit = 64 << 20
 	for _, cgroups := range []bool{true, false} {
 		t.Run(fmt.Sprint("cgroups ", cgroups), func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestDescriptors_NoneIsInherited(t *testing.T) {
 }
 
 func TestPriority_OfJobsIsLowFromTheirFirstMoment(t *testing.T) {
-	got := newRig(t, sh(`cat /proc/self/oom_score_adj; ps -o ni= -p $$; ulimit -c; grep NoNewPrivs /proc/self/status; echo > clip`), nil).run(wire.Payload{})
+	got := newRig(t, sh(`while ! grep -x 500 /proc/self/oom_score_adj; do sleep 0.01; done; ps -o ni= -p $$; ulimit -c; grep NoNewPrivs /proc/self/status; echo > clip`), nil).run(wire.Payload{})
 	if said := strings.Join(strings.Fields(string(got.Head)), " "); said != "500 10 0 NoNewPrivs: 1" {
 		t.Errorf("%s: the job says of itself %q", got.Status, said)
 	}

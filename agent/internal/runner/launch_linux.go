@@ -1,13 +1,14 @@
 package runner
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -15,54 +16,54 @@ const (
 	jobOOMScore = "500" // a machine without memory ends jobs before the agent
 )
 
-// isolated is the command by way of the shim, in a session of its own: it has no
-// terminal, and its process group has its process id.
-func isolated(argv []string, o orders) (*exec.Cmd, error) {
-	o.Agent = os.Getpid()
-	text, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("write the job's limits: %w", err)
-	}
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Args = append([]string{shimName, string(text)}, argv...)
+// isolated is the command in a session of its own (it has no terminal, and its
+// process group has its process id), as another user and in a control group from
+// its first moment.
+func isolated(argv []string, account *Account, group *cgroup) *exec.Cmd {
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	return cmd, nil
+	if account != nil {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(account.UID), Gid: uint32(account.GID)}
+	}
+	group.take(cmd.SysProcAttr)
+	return cmd
 }
 
-// launch prepares a command whose shim tells by the pipe what failed.
-func launch(c command) (cmd *exec.Cmd, report *launchReport, err error) {
-	o := orders{Account: c.account, Cgroup: c.cgroup.path(), Report: true}
-	if !c.cgroup.limitsMemory() {
-		o.Memory = 4 * c.limits.memory // what is used is measured; this is for who fills it at once
+// startIsolated starts it. The caller has a thread of its own (onOwnThread): what a
+// job must not gain, and its priority, are set on the thread, from which the child
+// has them before it becomes the program.
+func startIsolated(cmd *exec.Cmd, l limits, group *cgroup) error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("keep the job from gaining rights: %w", err)
 	}
-	if cmd, err = isolated(c.argv, o); err != nil {
-		return nil, nil, err
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, jobNice)
+	if err := cmd.Start(); err != nil {
+		return err
 	}
-	read, write, err := os.Pipe()
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a pipe for the start: %w", err)
-	}
-	cmd.ExtraFiles = []*os.File{write}
-	return cmd, &launchReport{read, write}, nil
-}
-
-// launchReport is how a shim says that it can't become the program.
-type launchReport struct{ read, write *os.File }
-
-// wait returns once the program runs, with nil, or does not.
-func (l *launchReport) wait() error {
-	_ = l.write.Close() // the child has its own
-	text, err := io.ReadAll(io.LimitReader(l.read, 4<<10))
-	if err := errors.Join(err, l.read.Close()); err != nil {
-		return fmt.Errorf("wait for the job's start: %w", err)
-	}
-	if len(text) > 0 {
-		return errors.New(string(text))
+	pid := cmd.Process.Pid
+	_ = os.WriteFile(filepath.Join("/proc", strconv.Itoa(pid), "oom_score_adj"), []byte(jobOOMScore), 0) // where it can't be: no harm
+	if l.memory > 0 && !group.limitsMemory() {
+		// What is used is measured; this is for who fills it at once.
+		most := uint64(4 * l.memory)
+		_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: most, Max: most}, nil)
 	}
 	return nil
 }
 
-// selfTestCommand runs as a job would: who the job's user is counts here too.
-func selfTestCommand(argv []string, account *Account) (*exec.Cmd, error) {
-	return isolated(argv, orders{Account: account})
+// harden keeps what is the agent's from its jobs and its disk: descriptors that
+// whoever started it left open, and core files, which would hold its secret.
+func harden() error {
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return fmt.Errorf("keep core files from being written: %w", err)
+	}
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("look for open descriptors: %w", err)
+	}
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+	return nil
 }

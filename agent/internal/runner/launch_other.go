@@ -4,18 +4,19 @@ package runner
 
 import "os/exec"
 
-// launch prepares a command; nothing but its group and its priority is set here.
-func launch(c command) (*exec.Cmd, *launchReport, error) {
-	cmd := exec.Command(c.argv[0], c.argv[1:]...)
+// isolated is the command in a group of its own; more can't be had here.
+func isolated(argv []string, _ *Account, _ *cgroup) *exec.Cmd {
+	cmd := exec.Command(argv[0], argv[1:]...)
 	ownGroup(cmd)
-	return cmd, &launchReport{}, nil
+	return cmd
 }
 
-// launchReport has nothing to tell: what fails, fails when the command is started.
-type launchReport struct{}
-
-func (*launchReport) wait() error { return nil }
-
-func selfTestCommand(argv []string, _ *Account) (*exec.Cmd, error) {
-	return exec.Command(argv[0], argv[1:]...), nil
+func startIsolated(cmd *exec.Cmd, _ limits, _ *cgroup) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	lowerPriority(cmd.Process.Pid)
+	return nil
 }
+
+func harden() error { return nil }

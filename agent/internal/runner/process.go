@@ -55,44 +55,45 @@ type ended struct {
 // start starts the command in a process group of its own, at low priority. When it
 // returns without an error the program runs, within its limits.
 func start(c command) (*process, error) {
-	cmd, report, err := launch(c)
-	if err != nil {
-		return nil, err
-	}
 	read, write, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make a pipe for the log: %w", err), report.wait())
+		return nil, fmt.Errorf("make a pipe for the log: %w", err)
 	}
+	cmd := isolated(c.argv, c.account, c.cgroup)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = c.env, c.dir, write, write
 	p := &process{
 		cmd: cmd, exited: make(chan struct{}), reap: make(chan struct{}), reaped: make(chan struct{}),
 		log: read, logged: make(chan struct{}), output: c.output,
 	}
 	started := make(chan error, 1)
-	go p.live(started)
+	go onOwnThread(func() { p.live(c, started) })
 	err = <-started
 	_ = write.Close() // the child has its own
-	refused := report.wait()
 	if err != nil {
 		return nil, errors.Join(err, read.Close())
 	}
 	p.group = newGroup(cmd.Process.Pid, c.marker, c.cgroup)
-	lowerPriority(cmd.Process.Pid)
 	go p.output.drain(read, p.logged)
-	if refused != nil {
-		p.finish()
-		return nil, refused
-	}
 	return p, nil
 }
 
-// live holds the thread that started the child: the kernel kills the child when
-// that thread ends, and so also when the agent dies.
-func (p *process) live(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+// onOwnThread runs f on a thread that ends with it. The kernel kills a child when
+// the thread that started it ends, and so also when the agent dies; and nothing else
+// ever runs on a thread that was made ready for a child.
+func onOwnThread(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // for good: a goroutine that ends so takes its thread along
+		f()
+	}()
+	<-done
+}
+
+// live starts the child and waits for its end.
+func (p *process) live(c command, started chan<- error) {
 	defer close(p.reaped)
-	err := p.cmd.Start()
+	err := startIsolated(p.cmd, c.limits, c.cgroup)
 	started <- err
 	if err != nil {
 		return

@@ -59,6 +59,9 @@ type Set struct {
 // New makes the folder for attempts, kills what an earlier life of the agent left
 // running, and removes what it left lying.
 func New(cfg Config) (*Set, error) {
+	if err := harden(); err != nil {
+		return nil, err
+	}
 	dir, err := makeFolder(cfg.Dir)
 	if err != nil {
 		return nil, err
