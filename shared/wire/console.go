@@ -279,7 +279,8 @@ type NodeRow struct {
 	LoadMilli     int64         `msgpack:"load_milli"` // load average x 1000
 	MemoryMiB     int64         `msgpack:"memory_mib"` // in use
 	Spooled       int64         `msgpack:"spooled"`
-	Version       int64         `msgpack:"version"` // of the record, for If-Match
+	Skew          int64         `msgpack:"skew_ms,omitempty"` // of its clock against the server's, ahead when positive
+	Version       int64         `msgpack:"version"`           // of the record, for If-Match
 	Timeline      []LeaseChange `msgpack:"timeline,omitempty"`
 }
 

@@ -190,6 +190,9 @@ type Heartbeat struct {
 	// Unsaved: the node could not store the chain value of its welcome yet, and shows
 	// the one before if it starts anew now.
 	Unsaved bool `msgpack:"unsaved,omitempty"`
+	// At is what the node's wall clock says, in milliseconds since 1970; 0: it tells
+	// none. It is compared for people to see and for nothing else.
+	At int64 `msgpack:"at,omitempty"`
 }
 
 // Reconnect asks the agent to dial anew after a delay (a planned stop).

@@ -95,6 +95,7 @@ func (m *Heartbeat) Validate() error {
 	c.count("load", m.LoadMilli)
 	c.count("memory", m.MemoryMiB)
 	c.count("round_trip", m.RoundTrip)
+	c.count("at", m.At)
 	return c.err()
 }
 

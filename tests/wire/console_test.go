@@ -35,11 +35,14 @@ func consoleGoldens() []golden {
 		ID: job1, App: "cam-7", Role: "origin", Key: "stream-42", Purpose: "publish", State: "draining", Nodes: []string{"edge-1", "edge-2"},
 		Pools: []string{"pool-7", "pool-7"}, Slots: 1, Fallback: true, CreatedAt: 1796000000000, Left: 240000,
 	}
-	frozen, silent := fleet, pool
+	frozen, silent, skewed := fleet, pool, node
+	skewed.Skew = -3_600_500
 	frozen.Frozen, frozen.FrozenFor, frozen.FrozenBy, silent.MassLoss = 61_000, 29_000, "database", 95_000
 	return []golden{
 		one("snapshot_fleet_frozen", wire.Snapshot{Topic: wire.TopicFleet, Rev: 3, Last: true, Fleet: []wire.FleetRow{frozen}}),
 		one("snapshot_pools_mass_loss", wire.Snapshot{Topic: wire.TopicPools, Rev: 3, Last: true, Pools: []wire.PoolRow{silent}}),
+		one("snapshot_nodes_skewed", wire.Snapshot{Topic: wire.TopicNodes, Rev: 3, Last: true, Nodes: []wire.NodeRow{skewed}}),
+		one("delta_nodes_skewed", wire.Delta{Topic: wire.TopicNodes, Prev: 2, Rev: 3, Nodes: []wire.NodeRow{skewed}}),
 		one("delta_fleet_frozen", wire.Delta{Topic: wire.TopicFleet, Prev: 2, Rev: 3, Fleet: []wire.FleetRow{frozen}}),
 		one("delta_pools_mass_loss", wire.Delta{Topic: wire.TopicPools, Prev: 2, Rev: 3, Pools: []wire.PoolRow{silent}}),
 		one("subscribe", wire.Subscribe{Topic: wire.TopicNodes, Filter: wire.Filter{Pool: "pool-7", State: "suspect"}}),

@@ -61,6 +61,7 @@ func agentGoldens() []golden {
 			Health: wire.Health{Reasons: []string{"disk full"}}, LoadMilli: 70000, MemoryMiB: 1 << 40, RoundTrip: 14,
 		}),
 		one("heartbeat_unsaved", wire.Heartbeat{Reason: "state_failing", Health: wire.Health{OK: true}, Unsaved: true}),
+		one("heartbeat_clock", wire.Heartbeat{Accepting: true, Health: wire.Health{OK: true}, RoundTrip: 14, At: 1_790_000_000_123}),
 		one("heartbeat_least", wire.Heartbeat{Accepting: true, Health: wire.Health{OK: true}}),
 		one("accept", wire.Accept{Job: job1, Attempt: 1}),
 		one("decline", wire.Decline{Job: job1, Attempt: 200, Reason: "no free slot"}),

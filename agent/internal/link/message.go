@@ -1,6 +1,8 @@
 package link
 
 import (
+	"time"
+
 	"rockpool/shared/ids"
 	"rockpool/shared/nodecore"
 	"rockpool/shared/wire"
@@ -64,6 +66,6 @@ func Heartbeat(s nodecore.State) wire.Heartbeat {
 	return wire.Heartbeat{
 		Accepting: s.Accepting, Reason: s.Reason, Running: Running(s.Work), Spooled: int64(s.Spooled),
 		Health: wire.Health{OK: true}, LoadMilli: load, MemoryMiB: memory,
-		RoundTrip: int64(s.RoundTrip), Unsaved: s.Unsaved,
+		RoundTrip: int64(s.RoundTrip), Unsaved: s.Unsaved, At: time.Now().UnixMilli(),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"rockpool/backend/internal/client"
 	"rockpool/backend/internal/rest"
@@ -205,6 +206,7 @@ func nodeFacts(n rest.Node) grid {
 	g.fact("agent", n.AgentVersion)
 	g.fact("platform", join(n.OS, "/", n.Arch))
 	g.fact("address", n.Address)
+	g.fact("clock", clockText(n.ClockSkewMs))
 	for _, l := range n.Labels {
 		g.fact("label", l[0]+"="+l[1])
 	}
@@ -214,6 +216,17 @@ func nodeFacts(n rest.Node) grid {
 	identityFacts(&g, n)
 	g.fact("version", n.Version)
 	return g
+}
+
+// clockText says how far a node's clock is off; empty: not at all.
+func clockText(skewMs int64) string {
+	switch span := time.Duration(skewMs) * time.Millisecond; {
+	case span > 0:
+		return span.String() + " ahead of the server's"
+	case span < 0:
+		return (-span).String() + " behind the server's"
+	}
+	return ""
 }
 
 // holdText is a hold with who put it there, why, and when it ends.

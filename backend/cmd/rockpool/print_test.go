@@ -130,7 +130,7 @@ func TestShowJSON_IsTheSameDocument(t *testing.T) {
 func TestTables(t *testing.T) {
 	const node = `{"id": "ams-edge-03", "owner": "7", "pool": "pool-7", "role": "worker", "lease": "ready", "healthy": true, "holds": [],
 		"capacity": {"slots": 4, "memoryMib": {"host": 2048}}, "reserved": {"slots": 1, "memoryMib": {"host": 512}}, "running": 1,
-		"runners": ["checksum", "vmaf"], "os": "linux", "arch": "arm64", "createdAt": "2026-11-29T15:04:05.123Z", "version": 17}`
+		"runners": ["checksum", "vmaf"], "os": "linux", "arch": "arm64", "clockSkewMs": -3600500, "createdAt": "2026-11-29T15:04:05.123Z", "version": 17}`
 	newServer(t, map[string]http.HandlerFunc{
 		"GET /v1/jobs/j1": document(200, strings.Replace(job("succeeded", ""), `"links"`, `"exitCode": 0, "output": {"sha256": "12e6"}, "outputs": {"log.json": "sha256:ab"}, "links"`, 1)),
 		"GET /v1/jobs":    document(200, fmt.Sprintf(`{"items": [%s], "nextPageToken": "t2"}`, job("queued", "pool_exhausted"))),
@@ -183,6 +183,7 @@ memory    host: 512 of 2048 MiB reserved
 running   1
 runners   checksum,vmaf
 platform  linux/arm64
+clock     1h0m0.5s behind the server's
 created   2026-11-29T15:04:05Z
 version   17
 `,

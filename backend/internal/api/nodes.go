@@ -120,7 +120,7 @@ func (a *API) nodeDoc(row *record.Node, now *core.FleetView) rest.Node {
 		Capacity: capacityDoc(&row.Capacity), Running: len(seen.Running), Backend: seen.Backend,
 		Runners: append([]string{}, seen.Runners...), Epoch: seen.Epoch, License: row.License,
 		AgentVersion: seen.AgentVersion, OS: seen.OS, Arch: seen.Arch, Address: seen.Address,
-		Endpoints: wirePairs(seen.Endpoints), Labels: wirePairs(seen.Labels), CreatedAt: rest.At(row.CreatedAt),
+		Endpoints: wirePairs(seen.Endpoints), Labels: wirePairs(seen.Labels), ClockSkewMs: seen.Skew, CreatedAt: rest.At(row.CreatedAt),
 		LastSeenAt: rest.AtPtr(row.LastSeen), Version: seen.Version,
 	}
 	identity := row.Identity

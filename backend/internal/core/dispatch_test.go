@@ -270,6 +270,22 @@ func TestHeartbeat_UnknownWorkIsVoidAndUnknownSessionsRegisterAgain(t *testing.T
 	}
 }
 
+// A clock that is off is shown and decides nothing; what is shown stands still while
+// the network makes less of a difference.
+func TestHeartbeat_AClockThatIsOffIsShownAlone(t *testing.T) {
+	w := script(t, record("n1", "pool-1", 1, 1))
+	a := w.agents[0]
+	for _, c := range []struct{ told, shown int64 }{
+		{499, 0}, {-3_600_000, -3_600_000}, {-3_600_400, -3_600_000}, {-3_599_600, -3_600_000}, {86_400_000, 86_400_000}, {0, 0},
+	} {
+		w.d.Heartbeat(w.now, "n1", a.epoch, HeartbeatEvent{Accepting: true, Healthy: true, SkewMs: c.told}, w.pending)
+		w.after()
+		if v, _ := w.d.LiveNode("n1"); v.SkewMs != c.shown || v.Lease != fleet.LeaseReady || len(v.Reasons) > 0 {
+			t.Errorf("told %d ms, %d are shown; it is %v, kept from work by %v", c.told, v.SkewMs, v.Lease, v.Reasons)
+		}
+	}
+}
+
 func TestHeartbeat_DeniedTwiceIsOrphaned(t *testing.T) {
 	w := script(t, record("n1", "pool-1", 1, 1))
 	a := w.agents[0]

@@ -49,6 +49,7 @@ type HeartbeatEvent struct {
 	HealthReasons []string
 	LoadMilli     int64 // load average x 1000
 	MemoryMiB     int64 // in use
+	SkewMs        int64 // how far its clock is ahead of ours, roughly; 0: it tells none
 	RoundTripMs   int64 // of the last acknowledged heartbeat; 0: none was measured
 	Unsaved       bool  // what the welcome brought is not on the node's disk
 }

@@ -63,6 +63,7 @@ type live struct {
 	spooled       int64
 	loadMilli     int64
 	memoryMiB     int64
+	skewMs        int64 // of its clock
 }
 
 // ready reports a node that may be offered work: its session is committed and

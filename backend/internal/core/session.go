@@ -101,6 +101,7 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 	n.spooled = hb.Spooled
 	n.loadMilli, n.memoryMiB = hb.LoadMilli, hb.MemoryMiB
 	n.past.roundTrip = hb.RoundTripMs
+	n.skewed(hb.SkewMs)
 	d.seen(n)
 	ack.Void = d.reconcile(now, n, hb.Running, hb.Spooled, false, nil, out)
 	d.probeDeaf(now, n, out)
@@ -111,6 +112,17 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 	}
 	d.reblock(n)
 	d.settle(now, out)
+}
+
+// skewStep is what a clock has to differ from what is shown of it: less comes and goes
+// with the network.
+const skewStep = 500
+
+// skewed notes how far the node's clock is ahead, for people to see.
+func (n *node) skewed(ms int64) {
+	if ms < n.skewMs-skewStep || ms > n.skewMs+skewStep {
+		n.skewMs = ms
+	}
 }
 
 // Alive renews the lease for any other frame of the node.

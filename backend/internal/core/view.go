@@ -180,7 +180,7 @@ func (n *node) view() NodeView {
 		Report: n.report, BootSince: n.bootSince,
 		Accepting: n.accepting, AcceptReason: n.acceptReason, Healthy: n.healthy, HealthReasons: n.healthReasons,
 		Reasons: n.slot.Blocks().List(), Reserved: n.slot.Reserved(), Free: n.slot.Free(),
-		Spooled: n.spooled, LoadMilli: n.loadMilli, MemoryMiB: n.memoryMiB,
+		Spooled: n.spooled, LoadMilli: n.loadMilli, MemoryMiB: n.memoryMiB, SkewMs: n.skewMs,
 	}
 	if n.reserve != nil {
 		v.ReservedFor = n.reserve.j.spec.ID

@@ -61,6 +61,7 @@ type NodeView struct {
 	Spooled       int64
 	LoadMilli     int64
 	MemoryMiB     int64
+	SkewMs        int64 // how far its clock is ahead of ours; 0: hardly, or it tells none
 }
 
 // PoolView is a pool with its sums.

@@ -43,6 +43,7 @@ type Node struct {
 	Address       string   `json:"address,omitempty"` // of its newest session's peer
 	Endpoints     []Pair   `json:"endpoints,omitempty"`
 	Labels        []Pair   `json:"labels,omitempty"`
+	ClockSkewMs   int64    `json:"clockSkewMs,omitempty"` // how far its clock is ahead of the server's, within half a second; absent: less, or unknown
 	CreatedAt     Time     `json:"createdAt"`
 	LastSeenAt    *Time    `json:"lastSeenAt,omitempty"`
 	Version       int64    `json:"version"` // ETag, If-Match

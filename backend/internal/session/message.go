@@ -60,7 +60,7 @@ func (s *session) event(m wire.Message) (tell func(), err error) {
 	loop := s.gateway.loop
 	switch m.Type {
 	case wire.TypeHeartbeat:
-		return told(m, func(b *wire.Heartbeat) { loop.Heartbeat(s.node, s.epoch, heartbeatOf(b)) })
+		return told(m, func(b *wire.Heartbeat) { loop.Heartbeat(s.node, s.epoch, heartbeatOf(b, s.hub.cfg.Now())) })
 	case wire.TypeAccept:
 		return told(m, func(b *wire.Accept) { loop.Accept(s.node, s.epoch, attemptOf(b.Job, b.Attempt)) })
 	case wire.TypeDecline:

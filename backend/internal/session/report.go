@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
@@ -41,12 +42,22 @@ func helloOf(h *wire.Hello, reg enroll.Registered, labels []wire.Pair, from neti
 	}
 }
 
-func heartbeatOf(h *wire.Heartbeat) core.HeartbeatEvent {
+// heartbeatOf takes a heartbeat that came at that time of our own wall clock.
+func heartbeatOf(h *wire.Heartbeat, came time.Time) core.HeartbeatEvent {
 	return core.HeartbeatEvent{
 		Accepting: h.Accepting, Reason: h.Reason, Running: runningOf(h.Running), Spooled: h.Spooled,
 		Healthy: h.Health.OK, HealthReasons: h.Health.Reasons, LoadMilli: h.LoadMilli, MemoryMiB: h.MemoryMiB,
-		RoundTripMs: h.RoundTrip, Unsaved: h.Unsaved,
+		RoundTripMs: h.RoundTrip, Unsaved: h.Unsaved, SkewMs: skewOf(h, came),
 	}
+}
+
+// skewOf is how far the node's clock is ahead of ours: half of the round trip went by
+// on the way.
+func skewOf(h *wire.Heartbeat, came time.Time) int64 {
+	if h.At == 0 {
+		return 0
+	}
+	return h.At + h.RoundTrip/2 - came.UnixMilli()
 }
 
 func runningOf(list []wire.RunningWork) []core.Running {

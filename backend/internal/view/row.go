@@ -74,7 +74,7 @@ func fillLive(row *wire.NodeRow, live *core.NodeView) {
 	row.Memory = shares(live.Record.Capacity.Memory, live.Reserved.Memory)
 	row.Resources = shares(live.Record.Capacity.Resources, live.Reserved.Resources)
 	row.Placements = int64(len(live.Placements))
-	row.LoadMilli, row.MemoryMiB, row.Spooled = live.LoadMilli, live.MemoryMiB, live.Spooled
+	row.LoadMilli, row.MemoryMiB, row.Spooled, row.Skew = live.LoadMilli, live.MemoryMiB, live.Spooled, live.SkewMs
 	row.Running = convert(live.Running, func(h core.Held) wire.NodeWork {
 		return wire.NodeWork{
 			Job: h.Job.String(), Attempt: int64(h.Attempt), Phase: phases[h.Phase], Percent: int64(h.Percent), Slots: h.Spec.Demands.Slots,

@@ -198,6 +198,7 @@ export interface Node {
   address?: string; // of its newest session's peer
   endpoints?: [string, string][];
   labels?: [string, string][];
+  clockSkewMs?: number; // how far its clock is ahead of the server's, within half a second; absent: less, or unknown
   createdAt: string;
   lastSeenAt?: string;
   version: number; // ETag, If-Match

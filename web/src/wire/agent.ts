@@ -78,6 +78,7 @@ export interface Heartbeat {
   memory: number; // MiB in use
   round_trip: number;
   unsaved: boolean;
+  at: number;
 }
 export const heartbeatShape: Shape<Heartbeat> = fields<Heartbeat>({
   accepting: bool,
@@ -89,6 +90,7 @@ export const heartbeatShape: Shape<Heartbeat> = fields<Heartbeat>({
   memory: int,
   round_trip: int,
   unsaved: bool,
+  at: int,
 });
 
 /** Hold is one reason why a node gets no new work. */

@@ -285,6 +285,7 @@ export interface NodeRow {
   load_milli: number; // load average x 1000
   memory_mib: number; // in use
   spooled: number;
+  skew_ms: number; // of its clock against the server's, ahead when positive
   version: number; // of the record, for If-Match
   timeline: LeaseChange[];
 }
@@ -321,6 +322,7 @@ export const nodeRowShape: Shape<NodeRow> = fields<NodeRow>({
   load_milli: int,
   memory_mib: int,
   spooled: int,
+  skew_ms: int,
   version: int,
   timeline: list(leaseChangeShape),
 });
