@@ -148,9 +148,11 @@ func (d *Dispatch) ease(now fleet.Time, g *gauge, kind int, out *Effects) {
 
 // gaugeNodes tells of nodes that have been silent for as long as makes a ready
 // one suspect, and ends when enough are ready again: a connection that breaks for
-// seconds raises nothing, and neither does a restart.
+// seconds raises nothing, and neither does a restart. A mass loss says all of it.
 func (d *Dispatch) gaugeNodes(now fleet.Time, g *gauge, out *Effects) {
 	switch {
+	case g.massUntil != 0:
+		d.calm(now, g, ofNodes, out)
 	case g.over(g.silent) && now >= d.look.calm:
 		d.overstep(now, g, ofNodes, int64(g.silent-g.counted), out)
 		g.counted = g.silent

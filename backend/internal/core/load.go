@@ -69,6 +69,9 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 		d.frozen(now, now, now+d.cfg.Lost, FrozenByRestart)
 	}
 	d.recallAlarms(now, snap)
+	if first {
+		d.fallWithRestart(now)
+	}
 }
 
 // inherit keeps what the sessions of the node told.

@@ -21,6 +21,16 @@ func (n *node) fall(now fleet.Time) {
 	}
 }
 
+// fallWithRestart notes, when this process begins, all nodes that are to come back:
+// those of them that don't have fallen together. Who was lost before is none of them.
+func (d *Dispatch) fallWithRestart(now fleet.Time) {
+	for _, n := range d.order {
+		if n.alarm(fleet.AlarmNodeLost) == nil {
+			n.fall(now)
+		}
+	}
+}
+
 // gone reports a node that has fallen, after the last mass loss of its pool was
 // over, and has been silent for as long as makes a ready one suspect.
 func (d *Dispatch) gone(now fleet.Time, n *node) bool {

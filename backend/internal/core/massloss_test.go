@@ -155,6 +155,19 @@ func TestMassLoss_WhatIsNone(t *testing.T) {
 			w.beatBut(0, 60_000)
 			return w
 		},
+		"a restart after which come back all but those that were lost before": func(t *testing.T) *world {
+			w, _ := mass(t, 10)
+			for i := range 7 {
+				w.beatBut(i+1, 40_000)
+			}
+			w.beatBut(7, 100_000)
+			w.restartServer()
+			for _, a := range w.agents[7:] {
+				w.join(a)
+			}
+			w.beatBut(7, 100_000)
+			return w
+		},
 		"a server that stood still": func(t *testing.T) *world {
 			w, _ := mass(t, 10)
 			w.now += 90_000
@@ -201,6 +214,52 @@ func TestMassLoss_OverReloadAndRestart(t *testing.T) {
 		t.Fatalf("all are back, and %+v lasts", a)
 	}
 	w.wantRow(specs[0].ID, fleet.JobOffered, "", 1, 0, "n00")
+}
+
+// Most of a pool that does not come back when the server does is kept its work like
+// one that fell silent under it.
+func TestMassLoss_OfNodesThatARestartDoesNotBringBack(t *testing.T) {
+	w, specs := mass(t, 12)
+	w.restartServer()
+	for _, a := range w.agents[7:] {
+		w.join(a)
+	}
+	w.beatBut(7, 300_000)
+	if ready, suspect, lost := w.leases(); ready != 7 || suspect != 7 || lost != 0 {
+		t.Fatalf("%d ready, %d suspect, %d lost", ready, suspect, lost)
+	}
+	if a := w.lasting(fleet.AlarmMassLoss); a.Pool != "pool-1" || a.Count != 1 {
+		t.Fatalf("the alarm reads %+v", a)
+	}
+	for i := range 7 {
+		w.wantRow(specs[i].ID, fleet.JobOffered, "", 1, 0, w.agents[i].id)
+	}
+	for _, a := range w.agents[:7] {
+		w.join(a)
+	}
+	w.beatBut(0, 2000)
+	if a := w.lasting(fleet.AlarmMassLoss); a.ID != 0 {
+		t.Fatalf("all are back, and %+v lasts", a)
+	}
+}
+
+// A mass loss says all that the pool's threshold of nodes could say: that alarm ends
+// with it, or follows it.
+func TestMassLoss_SaysThatNodesAreNotReady(t *testing.T) {
+	w, _ := mass(t, 12)
+	w.beatBut(12, 120_000)
+	if loss, few := w.lasting(fleet.AlarmMassLoss), w.lasting(fleet.AlarmNodesNotReady); loss.ID == 0 || few.ID != 0 {
+		t.Fatalf("while it stands: %+v and %+v", loss, few)
+	}
+	w.beatBut(12, massSpan)
+	if loss, few := w.lasting(fleet.AlarmMassLoss), w.lasting(fleet.AlarmNodesNotReady); loss.ID != 0 || few.ID == 0 {
+		t.Fatalf("afterwards: %+v and %+v", loss, few)
+	}
+	for _, a := range w.store.alarms.rows {
+		if a.Kind == fleet.AlarmNodesNotReady && a.RaisedAt < w.now-massSpan/2 {
+			t.Fatalf("it was raised before, too: %+v", a)
+		}
+	}
 }
 
 func TestMassLoss_ANodeThatMovesAwayIsNotKept(t *testing.T) {
