@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"rockpool/tests/rig"
@@ -35,6 +37,33 @@ func TestOutputs_WaitForAServerThatIsAway(t *testing.T) {
 	done := u.await(job.ID, "succeeded")
 	if got := string(u.fetch(done, "made")); got != "whole" || done.Attempt != 1 {
 		t.Errorf("%s made %q", inWords(done), got)
+	}
+}
+
+// TestAttack_A22_ALargeResultComesByUpload has a result of 300 KB, which no frame takes.
+// What a job made is never shown in place (A48).
+func TestAttack_A22_ALargeResultComesByUpload(t *testing.T) {
+	t.Parallel()
+	u := newTenant(t, server(t))
+	rig.NewAgent(t, u.s, rig.AgentOptions{Name: u.name, License: u.license.LicenseCode, Slots: 1, More: `
+[[runner]]
+name   = "large"
+argv   = ["/bin/sh", "-c", "printf '[' > big.json; seq -s , 60000 >> big.json; printf ']' >> big.json; printf '<svg onload=alert(1)>' > evil.svg"]
+result = { file = "big.json", format = "json" }
+outputs = ["evil.svg"]
+`})
+	done := u.await(u.submit(runner("large")).ID, "succeeded")
+	if len(done.Output) != 0 {
+		t.Errorf("%d bytes of output travelled in the result", len(done.Output))
+	}
+	var numbers []int
+	if err := json.Unmarshal(u.fetch(done, "big.json"), &numbers); err != nil || len(numbers) != 60000 {
+		t.Errorf("%d numbers came, %v", len(numbers), err)
+	}
+	svg := ask(t, u.s, u.token, "GET", "/v1/artifacts/"+done.Outputs["evil.svg"], "")
+	if h := svg.Header; svg.Status != 200 || h.Get("Content-Type") != "application/octet-stream" || h.Get("Content-Disposition") != "attachment" ||
+		h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(h.Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("an SVG that a job made comes with %d %v", svg.Status, h)
 	}
 }
 

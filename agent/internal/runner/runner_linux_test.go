@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -188,7 +189,6 @@ func TestResult_JudgesExitAndFiles(t *testing.T) {
 		"result no JSON":  {`echo x > clip; echo '{"a":' > out.json`, wire.ResultFailed, causeOutputMissing, "no JSON"},
 		"not a number":    {`echo x > clip; echo '{"psnr": 1, "vmaf": -nan}' > out.json`, wire.ResultFailed, causeNonFinite, "vmaf is -nan"},
 		"infinite number": {`echo x > clip; echo '{"psnr": 1e999}' > out.json`, wire.ResultFailed, causeNonFinite, "psnr is 1e999"},
-		"result too big":  {`echo x > clip; (printf '"'; head -c 70000 /dev/zero | tr '\0' a; printf '"') > out.json`, wire.ResultFailed, causeOutputTooLarge, "out.json"},
 		"nested too deep": {`echo x > clip; (printf '[%.0s' $(seq 20000); printf ']%.0s' $(seq 20000)) > out.json`, wire.ResultFailed, causeOutputMissing, "no JSON"},
 		"no UTF-8":        {`echo x > clip; printf '{"a":"\377"}' > out.json`, wire.ResultFailed, causeOutputMissing, "UTF-8"},
 		"link for output": {`ln -s /etc/passwd clip; echo '{}' > out.json`, wire.ResultFailed, causeOutputMissing, "no regular file"},
@@ -204,6 +204,21 @@ func TestResult_JudgesExitAndFiles(t *testing.T) {
 				t.Errorf("result %+v", got)
 			}
 		})
+	}
+}
+
+func TestAttack_A22_ALargeResultIsUploadedInsteadOfSent(t *testing.T) {
+	for _, size := range []int{maxOutput - 2, maxOutput - 1, 300_000} { // and two quotes
+		r := newRig(t, Spec{Name: "tool", Argv: []string{"sh", "-c", fmt.Sprintf(`(printf '"'; head -c %d /dev/zero | tr '\0' a; printf '"') > out.json`, size)},
+			Result: Result{File: "out.json", Format: "json"}}, nil)
+		got := r.run(wire.Payload{})
+		whole := strconv.Quote(strings.Repeat("a", size))
+		if got.Status != wire.ResultSucceeded || len(got.Outputs) != 1 || got.Outputs[0].Digest != digestOf([]byte(whole)) || r.sink.kept["out.json"] != whole {
+			t.Errorf("%d bytes: %s %s, outputs %+v", size, got.Status, got.Detail, got.Outputs)
+		}
+		if sent := len(got.Output) > 0; sent != (len(whole) <= maxOutput) {
+			t.Errorf("%d bytes: %d travel in the result", len(whole), len(got.Output))
+		}
 	}
 }
 
