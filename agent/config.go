@@ -74,8 +74,11 @@ type Config struct {
 	Resources map[string]int64 `toml:"resources" file:"only" help:"further resources by name, in units"`
 	Memory    map[string]int64 `toml:"memory" file:"only" help:"memory that jobs may reserve by domain, in MiB"`
 	Backend   string           `toml:"backend" help:"the one backend that this node runs: cpu, cuda, hip, metal, opencl, openvino, qsv, rocm, sycl, vaapi or vulkan"`
-	Builtins  []string         `toml:"builtins" help:"built-in runners to enable: checksum"`
+	Builtins  []string         `toml:"builtins" help:"built-in runners to enable: checksum, exec, http-probe"`
 	Runners   []runner.Spec    `toml:"runner" file:"only" help:"runners, one table each"`
+
+	ExecAllow  []string `toml:"exec_allow" help:"programs that jobs of the built-in runner exec may run with arguments of their own"`
+	ProbeHosts []string `toml:"probe_hosts" help:"hosts that jobs of the built-in runner http-probe may ask: host for ports 80 and 443, or host:port"`
 
 	JobUser     string            `toml:"job_user" help:"user of this machine that jobs run as, so that they can't read what is the agent's; needs an agent that root has started, and job_dir"`
 	JobDir      string            `toml:"job_dir" help:"folder in which jobs get theirs; empty: in state_dir"`

@@ -52,6 +52,8 @@ func effects(t *testing.T) map[string]effect {
 		"runner":           {bad: "[[runner]]\nname = \"x\"", good: "[[runner]]\nname = \"x\"\nargv = [\"/bin/true\"]", seen: seenNode},
 		"job_user":         {bad: `job_user = "root"`, good: fmt.Sprintf("job_user = \"nobody\"\njob_dir = %q", "/"), rootOnly: true, seen: seenBook},
 		"job_dir":          {bad: `job_dir = "/nowhere"`, good: fmt.Sprintf("job_dir = %q", dir), seen: func(_ *testing.T, c Config) string { return c.jobs(c.StateDir) }},
+		"exec_allow":       {bad: `exec_allow = ["no-such-program"]`, good: `exec_allow = ["/bin/true"]`, base: "server_url = \"https://fleet.example\"\nbuiltins = [\"exec\"]", seen: seenNode},
+		"probe_hosts":      {bad: `probe_hosts = ["http://x/"]`, good: `probe_hosts = ["origin.example"]`, base: "server_url = \"https://fleet.example\"\nbuiltins = [\"http-probe\"]", seen: seenNode},
 		"input_limit":      {bad: `input_limit = 5`, good: `input_limit = "1KiB"`, seen: seenInput},
 		"disk_free":        {bad: `disk_free = 5`, good: `disk_free = "1000GiB"`, seen: seenRoom},
 		"spool_limit":      {bad: `spool_limit = 0`, good: `spool_limit = 77`, seen: seenNode},

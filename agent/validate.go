@@ -292,7 +292,7 @@ func (c *Config) validateRunners() error {
 
 // book makes the runners ready for use.
 func (c *Config) book() (*runner.Book, error) {
-	book, err := runner.NewBook(slices.Clone(c.Runners), c.Builtins, c.Backend, c.environ)
+	book, err := runner.NewBook(slices.Clone(c.Runners), runner.Builtins{Enabled: c.Builtins, Exec: c.ExecAllow, ProbeHosts: c.ProbeHosts}, c.Backend, c.environ)
 	if err != nil || c.JobUser == "" {
 		return book, err
 	}

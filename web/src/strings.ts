@@ -49,6 +49,7 @@ const causes: Record<string, string> = {
   start_failed: "the tool could not be started",
   input_failed: "an input could not be fetched",
   output_missing: "an output is missing",
+  probe_failed: "what was probed gave no answer, or another one",
   limit_passed: "it needed more memory or processes than its runner allows",
   output_too_large: "an output is too large",
   output_failed: "an output could not be handed over",

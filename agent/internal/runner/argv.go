@@ -21,6 +21,15 @@ func (s *Spec) check(p wire.Payload) error {
 // run implements task: it starts the program, watches it, ends what is left of it
 // and judges what it left.
 func (s *Spec) run(a *attempt, r *wire.Result) error {
+	argv, err := s.command(a)
+	if err != nil {
+		return failed(causeBadParams, err.Error())
+	}
+	return s.runCommand(a, r, argv)
+}
+
+// runCommand runs a command as the declaration says of limits and success.
+func (s *Spec) runCommand(a *attempt, r *wire.Result, argv []string) error {
 	out, err := newOutput(filepath.Join(a.dir, "log"), int64(s.LogLimit), s.Success.without)
 	if err != nil {
 		return failed(causeStartFailed, err.Error())
@@ -28,7 +37,7 @@ func (s *Spec) run(a *attempt, r *wire.Result) error {
 	defer func() { _ = out.close() }()
 	defer func() { out.ends(r) }()
 	a.log.Store(out)
-	p, err := s.start(a, out)
+	p, err := s.start(a, argv, out)
 	if err != nil {
 		return failed(causeStartFailed, err.Error())
 	}
@@ -49,13 +58,13 @@ func (s *Spec) run(a *attempt, r *wire.Result) error {
 	return err
 }
 
-func (s *Spec) start(a *attempt, out *output) (*process, error) {
+// command fills the argv.
+func (s *Spec) command(a *attempt) ([]string, error) {
 	params, err := s.fillParams(a.offer.Payload.Params)
 	if err != nil {
 		return nil, err
 	}
-	book, m := a.set.book, a.marker()
-	argv := s.fillArgv(s.argv, func(p piece) string {
+	return s.fillArgv(s.argv, func(p piece) string {
 		switch p.hole {
 		case holeIn:
 			return filepath.Join(a.inDir(), p.name)
@@ -64,8 +73,12 @@ func (s *Spec) start(a *attempt, out *output) (*process, error) {
 		case holeParam:
 			return params[p.name]
 		}
-		return book.fixed(s, p)
-	})
+		return a.set.book.fixed(s, p)
+	}), nil
+}
+
+func (s *Spec) start(a *attempt, argv []string, out *output) (*process, error) {
+	book, m := a.set.book, a.marker()
 	if err := noteProcess(a.dir, m, 0); err != nil {
 		return nil, err
 	}
@@ -93,12 +106,17 @@ func (s *Spec) start(a *attempt, out *output) (*process, error) {
 // watchDisk is how often a job's folder is measured, and what its processes take.
 const watchDisk = 500 * time.Millisecond
 
+// runLimit is how long the attempt may run: as its runner says, or less as its job.
+func (a *attempt) runLimit(limit time.Duration) time.Duration {
+	if ms := a.offer.Limits.RunMs; ms > 0 {
+		return min(limit, time.Duration(min(ms, limit.Milliseconds()+1))*time.Millisecond)
+	}
+	return limit
+}
+
 // watch returns when the program has ended by itself, or ends it for a reason.
 func (s *Spec) watch(a *attempt, p *process) error {
-	limit := time.Duration(s.Timeout)
-	if ms := a.offer.Limits.RunMs; ms > 0 {
-		limit = min(limit, time.Duration(min(ms, limit.Milliseconds()+1))*time.Millisecond)
-	}
+	limit := a.runLimit(time.Duration(s.Timeout))
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
 	disk := time.NewTicker(watchDisk)

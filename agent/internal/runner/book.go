@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -20,10 +21,6 @@ type task interface {
 	run(a *attempt, r *wire.Result) error
 }
 
-// builtins are the runners that need no program. They run only where the
-// configuration names them.
-var builtins = map[string]task{"checksum": checksum{}}
-
 // Book is what this node may run.
 type Book struct {
 	backend string
@@ -35,13 +32,13 @@ type Book struct {
 
 // NewBook checks the declarations and finds their programs. The error names the
 // runner and its setting.
-func NewBook(specs []Spec, builtin []string, backend string, environ []string) (*Book, error) {
+func NewBook(specs []Spec, builtins Builtins, backend string, environ []string) (*Book, error) {
 	b := &Book{backend: backend, environ: environ, tasks: map[string]task{}}
-	for _, name := range builtin {
-		t, ok := builtins[name]
-		if !ok {
-			return nil, fmt.Errorf("builtins: there is no built-in runner %q: known is checksum", name)
-		}
+	enabled, err := builtins.tasks()
+	if err != nil {
+		return nil, err
+	}
+	for name, t := range enabled {
 		if err := b.add(name, t); err != nil {
 			return nil, err
 		}
@@ -79,10 +76,13 @@ func (b *Book) add(name string, t task) error {
 // Names of the runners, sorted.
 func (b *Book) Names() []string { return b.names }
 
-// Programs are the paths of what the runners start, without the built-ins.
+// Programs are the paths of what the runners start.
 func (b *Book) Programs() []string {
 	var paths []string
 	for _, name := range b.names {
+		if t, ok := b.tasks[name].(*execTask); ok {
+			paths = slices.AppendSeq(paths, maps.Values(t.programs))
+		}
 		spec, ok := b.tasks[name].(*Spec)
 		if !ok {
 			continue

@@ -12,6 +12,7 @@ const (
 	causeOutputMissing  = "output_missing"
 	causeOutputTooLarge = "output_too_large"
 	causeLimitPassed    = "limit_passed"
+	causeProbeFailed    = "probe_failed"
 	causeOutputFailed   = "output_failed"
 	causeNonFinite      = "non_finite"
 	causeBadParams      = "bad_params"

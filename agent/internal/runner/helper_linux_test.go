@@ -214,7 +214,7 @@ func newRigAt(t *testing.T, dir string, spec Spec, source artifacts) *rig {
 // newRigAs runs jobs as another user, unless that is nil.
 func newRigAs(t *testing.T, dir string, spec Spec, source artifacts, account *Account) *rig {
 	t.Helper()
-	book, err := NewBook([]Spec{spec}, []string{"checksum"}, "cpu", append(os.Environ(), "SEEN=yes", "HIDDEN=no"))
+	book, err := NewBook([]Spec{spec}, Builtins{Enabled: []string{"checksum"}}, "cpu", append(os.Environ(), "SEEN=yes", "HIDDEN=no"))
 	if err != nil {
 		t.Fatal(err)
 	}

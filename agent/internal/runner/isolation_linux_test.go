@@ -195,7 +195,7 @@ func TestAccount_WhoCanNotBeTaken(t *testing.T) {
 // The self-test is no way to run as the agent's user either.
 func TestAccount_SelfTestsRunAsTheJobsUser(t *testing.T) {
 	account := nobody(t)
-	book, err := NewBook([]Spec{{Name: "x", Argv: []string{"true"}, SelfTest: []string{"sh", "-c", `test "$(id -u)" = ` + strconv.Itoa(account.UID)}, Env: []string{"PATH"}}}, nil, "cpu", os.Environ())
+	book, err := NewBook([]Spec{{Name: "x", Argv: []string{"true"}, SelfTest: []string{"sh", "-c", `test "$(id -u)" = ` + strconv.Itoa(account.UID)}, Env: []string{"PATH"}}}, Builtins{}, "cpu", os.Environ())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func TestPattern_IsCheckedAtTheStart(t *testing.T) {
 	} {
 		spec := sh("true")
 		spec.Result = result
-		if _, err := NewBook([]Spec{spec}, nil, "cpu", nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewBook([]Spec{spec}, Builtins{}, "cpu", nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", result, err, want)
 		}
 	}

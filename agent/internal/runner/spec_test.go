@@ -42,7 +42,7 @@ func TestBook_RefusesWithTheSetting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := good()
 			tc.change(&s)
-			book, err := NewBook([]Spec{s}, []string{"checksum"}, "cpu", []string{"PATH=/usr/bin:/bin"})
+			book, err := NewBook([]Spec{s}, Builtins{Enabled: []string{"checksum"}}, "cpu", []string{"PATH=/usr/bin:/bin"})
 			if err == nil {
 				err = book.SelfTest(t.Context())
 			}
@@ -51,10 +51,10 @@ func TestBook_RefusesWithTheSetting(t *testing.T) {
 			}
 		})
 	}
-	if _, err := NewBook(nil, nil, "cpu", nil); err == nil || !strings.Contains(err.Error(), "none is enabled") {
+	if _, err := NewBook(nil, Builtins{}, "cpu", nil); err == nil || !strings.Contains(err.Error(), "none is enabled") {
 		t.Errorf("no runner: %v", err)
 	}
-	if _, err := NewBook(nil, []string{"exec"}, "cpu", nil); err == nil || !strings.Contains(err.Error(), "exec") {
+	if _, err := NewBook(nil, Builtins{Enabled: []string{"shell"}}, "cpu", nil); err == nil || !strings.Contains(err.Error(), "shell") {
 		t.Errorf("unknown built-in: %v", err)
 	}
 }

@@ -78,6 +78,7 @@ const (
 	CauseStartFailed      Cause = "start_failed"       // the tool could not be started
 	CauseInputFailed      Cause = "input_failed"       // an input could not be fetched or did not match its digest
 	CauseOutputMissing    Cause = "output_missing"     // a declared output is missing or does not check
+	CauseProbeFailed      Cause = "probe_failed"       // what was probed gave no answer, or another one than asked for
 	CauseLimitPassed      Cause = "limit_passed"       // it needed more memory or processes than its runner allows
 	CauseOutputTooLarge   Cause = "output_too_large"   // an output is over its limit
 	CauseOutputFailed     Cause = "output_failed"      // an output could not be handed over to the control plane
@@ -104,6 +105,6 @@ func (c Cause) Retryable() bool { return retryable[c] }
 func NodeCauses() []Cause {
 	return []Cause{
 		CauseExitCode, CauseSignaled, CauseRunTimeout, CauseStartFailed, CauseInputFailed, CauseOutputMissing,
-		CauseLimitPassed, CauseOutputTooLarge, CauseOutputFailed, CauseNonFinite, CauseBadParams, CauseBadInput, CauseDiskFull, CauseNodeShuttingDown, CauseAgentRestarted,
+		CauseProbeFailed, CauseLimitPassed, CauseOutputTooLarge, CauseOutputFailed, CauseNonFinite, CauseBadParams, CauseBadInput, CauseDiskFull, CauseNodeShuttingDown, CauseAgentRestarted,
 	}
 }
