@@ -276,6 +276,7 @@ func (c *control) greet(s *session, void ...wire.AttemptRef) {
 	c.epoch++
 	epoch := c.epoch
 	c.mu.Unlock()
+	s.conn.SetReceiveLimits(wire.DefaultLimits())
 	s.send(wire.Welcome{
 		Proto: 1, NodeID: "edge-1", Epoch: epoch, Chain: chainOf(epoch), Limits: wire.DefaultLimits(), Pool: "pool-1", Void: void,
 		Times: wire.Times{Heartbeat: 100, Suspect: 4000, Lost: 12_000, RedialWindow: 10},

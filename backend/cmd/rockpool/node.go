@@ -189,6 +189,9 @@ func nodeFacts(n rest.Node) grid {
 	g.fact("region", n.Region)
 	g.fact("lease", leaseOf(n))
 	g.fact("health", n.HealthReasons)
+	if !n.Accepting {
+		g.fact("takes no work", n.AcceptReason)
+	}
 	for _, h := range n.Holds {
 		g.fact("hold", holdText(h))
 	}
