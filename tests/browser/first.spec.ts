@@ -1,6 +1,6 @@
 import { expect } from "@playwright/test";
 import { Fleet } from "./fleet";
-import { axeClean, place, serverAway, signIn, test, watch } from "./page";
+import { axeClean, deskOnly, place, serverAway, signIn, test, watch } from "./page";
 import { desk, chromium as options } from "./playwright.config";
 
 const password = "correct horse battery";
@@ -140,8 +140,7 @@ test("from the setup link to a node set aside, and out again", async ({ page, br
   });
 });
 
-test("a server that is killed: stale with its age, actions off, live again by itself", async ({ page }, info) => {
-  test.skip(info.project.name === "phone", "the same code on both");
+test("a server that is killed: stale with its age, actions off, live again by itself", { tag: deskOnly }, async ({ page }) => {
   const problems: string[] = [];
   watch(page, problems, new RegExp(`${serverAway.source}|401`));
   await fleet.setUp("admin", password);
@@ -163,8 +162,7 @@ test("a server that is killed: stale with its age, actions off, live again by it
   expect(problems).toEqual([]);
 });
 
-test("a node that is killed leaves ready within 26 s, without a reload", async ({ page, problems }, info) => {
-  test.skip(info.project.name === "phone", "the same code on both");
+test("a node that is killed leaves ready within 26 s, without a reload", { tag: deskOnly }, async ({ page, problems }) => {
   await fleet.setUp("admin", password);
   fleet.startAgent("ams-edge-04", { license: await fleet.license("1") });
   await fleet.awaitLease("ams-edge-04", "ready");
@@ -177,8 +175,7 @@ test("a node that is killed leaves ready within 26 s, without a reload", async (
   expect(problems).toEqual([]);
 });
 
-test("a viewer sees the fleet and changes nothing; a user sees what is theirs", async ({ page, problems }, info) => {
-  test.skip(info.project.name === "phone", "the same code on both");
+test("a viewer sees the fleet and changes nothing; a user sees what is theirs", { tag: deskOnly }, async ({ page, problems }) => {
   await fleet.setUp("admin", password);
   fleet.startAgent("ams-edge-05", { license: await fleet.license("1") });
   await fleet.awaitLease("ams-edge-05", "ready");

@@ -1,6 +1,6 @@
 import { expect } from "@playwright/test";
 import { Fleet } from "./fleet";
-import { axeClean, place, signIn, test } from "./page";
+import { axeClean, deskOnly, place, signIn, test } from "./page";
 
 const password = "correct horse battery";
 const ids = ["ams-edge-01", "ams-edge-02", "ams-edge-03"];
@@ -20,8 +20,7 @@ test.afterEach(async ({ page }) => {
   await fleet?.stop();
 });
 
-test("nodes are chosen and drained together, after the server has tried it", async ({ page, problems }, info) => {
-  test.skip(info.project.name === "phone", "a phone acts on one node at a time");
+test("nodes are chosen and drained together, after the server has tried it", { tag: deskOnly }, async ({ page, problems }) => {
   await place(page, "Nodes").click();
   const table = page.getByRole("table", { name: "Nodes" });
   await expect(table).toContainText("ams-edge-03");

@@ -7,6 +7,9 @@ export interface Watched {
   problems: string[];
 }
 
+/** What is the same code on a phone, or what a phone does not do. */
+export const deskOnly = "@desk";
+
 /** Chromium tells of every request that failed; a test that means it says which. */
 const expected = /Failed to load resource|WebSocket connection to/;
 
@@ -37,7 +40,8 @@ export const test = base.extend<{ problems: string[]; forgive: RegExp }>({
 /** A sheet that takes another's place is no dialog to axe for a moment: it looks until the page stands. */
 export async function axeClean(page: Page, what: string): Promise<void> {
   await expect(async () => {
-    const { violations } = await new AxeBuilder({ page }).analyze();
+    // Without frames it need not gather what they say in a page of its own, which takes as long again.
+    const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
     const told = violations.map((v) => `${what}: ${v.id}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary ?? ""}`).join(" | ")}`);
     expect(told).toEqual([]);
   }).toPass({ timeout: 30_000 });

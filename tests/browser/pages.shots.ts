@@ -1,5 +1,6 @@
 import type { Page } from "@playwright/test";
 import { expect, test } from "@playwright/test";
+import { copied, elevenNodes, massLoss, quickLeases, takesNoWork } from "./faults";
 import { Fleet, until } from "./fleet";
 import { signIn } from "./page";
 
@@ -50,7 +51,8 @@ async function populate(fleet: Fleet) {
   for (let i = 0; i < 6; i++) await submit(fleet, "cam-7", 280, { priority: 40 + i });
   const running = await submit(fleet, "cam-7", 280, { demands: { slots: 2 } });
   for (let i = 0; i < 5; i++) await submit(fleet, "chat", 280);
-  const waiting = await submit(fleet, "cam-7", 1, { demands: { slots: 12 } });
+  const waiting = await submit(fleet, "cam-7", 1, { demands: { slots: 7 } });
+  await submit(fleet, "cam-7", 1); // it passes
   for (let i = 0; i < 3; i++) await submit(fleet, "cam-7", 1, { demands: { slots: 20 } }); // no node of the pool could ever take it
   await ended(fleet, done.id);
   await fleet.killAgent("lis-edge-11");
@@ -126,6 +128,42 @@ async function shoot(page: Page, name: string, project: string) {
     await page.screenshot({ path: `${out}${name}-${project}-${theme}.png`, animations: "disabled" });
   }
 }
+
+test("faults", async ({ page }, info) => {
+  const project = info.project.name;
+  const fleet = await Fleet.start(quickLeases);
+  try {
+    await fleet.setUp("admin", password);
+    const options = await elevenNodes(fleet);
+    await signIn(page, fleet.url, "admin", password);
+    await takesNoWork(fleet, "edge-01");
+    await page.goto(`${fleet.url}/nodes/edge-01`);
+    await expect(page.getByText(/It takes no work/)).toBeVisible();
+    await shoot(page, "node-takes-no-work", project);
+    await copied(fleet, "edge-02", options);
+    await page.goto(`${fleet.url}/nodes/edge-02`);
+    await expect(page.getByText("has the newest state")).toBeVisible();
+    await page.waitForLoadState("networkidle");
+    await shoot(page, "node-quarantine", project);
+    await page.getByRole("button", { name: "Keep" }).first().click();
+    await shoot(page, "node-keep", project);
+    await massLoss(fleet, ["edge-04", "edge-05", "edge-06", "edge-07", "edge-08", "edge-09", "edge-10", "edge-11"]);
+    await page.goto(`${fleet.url}/pools/pool-1`);
+    await expect(page.locator("[data-mass-loss]")).toBeVisible();
+    await expect(page.locator("[data-alarm=mass_loss]").first()).toBeVisible();
+    await page.waitForLoadState("networkidle");
+    await shoot(page, "pool-mass-loss", project);
+    await page.goto(fleet.url);
+    await expect(page.locator("[data-pool=pool-1]")).toBeVisible();
+    const goOn = fleet.pauseDatabase();
+    await expect(page.locator("[data-frozen]")).toBeVisible();
+    await shoot(page, "fleet-frozen", project);
+    goOn();
+  } finally {
+    await page.close();
+    await fleet.stop();
+  }
+});
 
 test("pages", async ({ page }, info) => {
   const project = info.project.name;

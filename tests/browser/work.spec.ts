@@ -1,6 +1,6 @@
 import { expect, type Page } from "@playwright/test";
 import { Fleet, until } from "./fleet";
-import { axeClean, place, signIn, test } from "./page";
+import { axeClean, deskOnly, place, signIn, test } from "./page";
 
 const password = "correct horse battery";
 let fleet: Fleet;
@@ -121,8 +121,7 @@ test.describe("a job whose page is open while it ends", () => {
   });
 });
 
-test("jobs that were chosen are canceled, and no other", async ({ page, problems }, info) => {
-  test.skip(info.project.name === "phone", "a phone acts on one job at a time");
+test("jobs that were chosen are canceled, and no other", { tag: deskOnly }, async ({ page, problems }) => {
   const first = await submit(280);
   const second = await submit(280);
   const waiting = await submit(1, { demands: { slots: 20 } });
