@@ -1,4 +1,4 @@
-import { age } from "./format";
+import { age, span } from "./format";
 import type { FleetRow, JobRow, NodeRow, RowHold } from "./wire/messages";
 
 /** One word for what a node or job is: the only place that decides it. */
@@ -45,6 +45,9 @@ export function holdShort(hold: RowHold, elapsed = 0): string {
   if (hold.owner !== "operator" && hold.reason) return hold.reason;
   return holdText({ ...hold, reason: "" }, elapsed);
 }
+
+/** 2m 05s ahead of the server's: how far a node's clock is off. Nothing is decided by it. */
+export const clockWords = (ms: number) => `${span(Math.abs(ms))} ${ms > 0 ? "ahead of" : "behind"} the server's`;
 
 /** The operator's own, cordon and drain, are what Uncordon lifts. */
 export const operatorHolds = (node: Pick<NodeRow, "holds">) => node.holds.filter((h) => h.owner === "operator");

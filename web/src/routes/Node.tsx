@@ -8,7 +8,7 @@ import { useNow, useStale, useTopic } from "../live/live";
 import type { Live } from "../live/store";
 import { isSuperadmin, maySteer, useSession } from "../session";
 import { Columns, Page } from "../shell/Page";
-import { holdText, nodeState, outOfUse } from "../state";
+import { clockWords, holdText, nodeState, outOfUse } from "../state";
 import { changeIn, declineIn } from "../strings";
 import { plainText } from "../text";
 import { CapacityBar } from "../ui/bars";
@@ -289,6 +289,7 @@ function Session({ node }: { node: Row }) {
     ["Agent", [node.agent_version, `${node.os} ${node.arch}`.trim()].filter(Boolean).join(", ") || "unknown"],
     ["Spool", node.spooled > 0 ? plural(node.spooled, "result") : "empty"],
   ];
+  if (node.skew_ms !== 0) rows.push(["Clock", clockWords(node.skew_ms)]);
   if (!node.accepting) rows.push(["Takes work", `no: ${plainText(declineIn(node.accept_reason))}`]);
   if (!node.healthy) rows.push(["Health", node.health_reasons.join(", ") || "not good"]);
   return (

@@ -37,7 +37,7 @@ function Claimants({ node }: { node: NodeRow }) {
   });
   const list = record.data?.claimants ?? [];
   return (
-    <Panel title="Claimants" note="that came with this node's secret: one of them is the node" flush>
+    <Panel title="Claimants" note="one of them is the node" flush>
       {record.error && !record.data ? (
         <Failed error={record.error} again={() => void record.refetch()} />
       ) : !record.data ? (
