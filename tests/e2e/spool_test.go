@@ -6,7 +6,6 @@ import (
 
 	"rockpool/backend/backendtest"
 	"rockpool/shared/nodecore"
-	"rockpool/shared/wire"
 	"rockpool/tests/rig"
 )
 
@@ -16,14 +15,20 @@ func TestFullSpool_IsShownAndGetsNoWork(t *testing.T) {
 	t.Parallel()
 	u := newTenant(t, server(t))
 	n := u.node("1", rig.RawOptions{})
+	refuse := func(reason string) {
+		t.Helper()
+		if err := n.Refuse(reason); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, reason := range []string{nodecore.ReasonSpoolFull, nodecore.ReasonDiskFull, nodecore.ReasonStateFailing} {
-		n.Send(t, wire.Heartbeat{Reason: reason, Spooled: 7, Health: wire.Health{OK: true}})
+		refuse(reason)
 		u.awaitNode(n.Name, time.Minute, "why it takes no work", func(node backendtest.Node) bool {
 			return !node.Accepting && node.AcceptReason == reason
 		})
 		job := u.submit()
 		u.mustBe(job, "queued", "pool_exhausted")
-		n.Send(t, wire.Heartbeat{Accepting: true, Health: wire.Health{OK: true}})
+		refuse("")
 		offer := n.Take(t)
 		if offer.Job != job.ID {
 			t.Errorf("%s is offered instead of %s", offer.Job, job.ID)

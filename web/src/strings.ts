@@ -91,6 +91,8 @@ const declines: Record<string, string> = {
   starts_failing: "jobs can't be started there",
   spool_full: "its spool is full",
   spool_failing: "results can't be written to its disk",
+  state_failing: "its state directory can't be written",
+  disk_full: "its disk is full",
   stopping: "it is being stopped",
 };
 

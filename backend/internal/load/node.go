@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rockpool/shared/wire"
@@ -40,6 +41,7 @@ type Node struct {
 	Welcome wire.Welcome
 
 	registered bool
+	refusal    atomic.Pointer[string]
 
 	mu      sync.Mutex
 	session *Session
@@ -177,6 +179,20 @@ func (n *Node) take(messages []wire.Message) {
 	}
 }
 
+// Refuse makes the node say that it takes no work, for that reason; empty: it does.
+func (n *Node) Refuse(reason string) error {
+	n.refusal.Store(&reason)
+	return n.Session().conn.Send(wire.Msg(n.heartbeat()))
+}
+
+func (n *Node) heartbeat() wire.Heartbeat {
+	h := wire.Heartbeat{Accepting: true, Running: n.holding(), Health: wire.Health{OK: true}}
+	if why := n.refusal.Load(); why != nil && *why != "" {
+		h.Accepting, h.Reason = false, *why
+	}
+	return h
+}
+
 func (n *Node) beat(s *Session, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -184,7 +200,7 @@ func (n *Node) beat(s *Session, every time.Duration) {
 		select {
 		case <-tick.C:
 			// What can't be sent is seen by the reader.
-			_ = s.conn.Send(wire.Msg(wire.Heartbeat{Accepting: true, Running: n.holding(), Health: wire.Health{OK: true}}))
+			_ = s.conn.Send(wire.Msg(n.heartbeat()))
 		case <-s.conn.Closed():
 			return
 		}
