@@ -10,40 +10,60 @@ import (
 	"rockpool/tests/rig"
 )
 
-// TestEachMoveIsWhatTheNextDecisionUses moves one node a thousand times between the
-// pools of two users, while others are busy: work of the pool that it is in runs,
-// work of the other pool does not, each time and at once.
+// TestEachMoveIsWhatTheNextDecisionUses moves four nodes, a thousand times in all,
+// each between the pools of two users, while others are busy: work of the pool that it
+// is in runs, work of the other pool does not, each time and at once.
 func TestEachMoveIsWhatTheNextDecisionUses(t *testing.T) {
 	t.Parallel()
 	s := server(t)
-	here, there := newTenant(t, s), newTenant(t, s)
-	moving := here.node("moves", rig.RawOptions{Slots: 64, Answer: rig.Diligent})
-	// Both users have a node of their own all the time: nothing falls back to default.
-	here.node("other", rig.RawOptions{Runners: []string{"other"}})
-	there.node("other", rig.RawOptions{Runners: []string{"other"}})
 	busy := newTenant(t, s)
 	busy.node("busy", rig.RawOptions{Slots: 64, Answer: rig.Diligent})
 	stop := make(chan struct{})
 	loaded := make(chan error, 1)
 	go func() { loaded <- busy.loadUntil(stop) }()
-	fail := func(r *backendtest.JobRequest) { r.WhenExhausted = "fail" }
-	for n := range 1000 {
-		in, out := there, here
-		if n%2 == 1 {
-			in, out = here, there
-		}
-		in.move(moving.Name, in.pool())
-		if job := in.submit(fail); job.Node != moving.Name || job.Pool != in.pool() {
-			t.Fatalf("move %d: the next decision of its new pool is %s", n+1, inWords(job))
-		}
-		if job := out.submit(fail); job.Node != "" || text(job.Reason) != "pool_exhausted" {
-			t.Fatalf("move %d: the next decision of its old pool is %s", n+1, inWords(job))
-		}
+	var moving sync.WaitGroup
+	for range 4 {
+		here, there := newTenant(t, s), newTenant(t, s)
+		node := here.node("moves", rig.RawOptions{Slots: 64, Answer: rig.Diligent})
+		// Both users have a node of their own all the time: nothing falls back to default.
+		here.node("other", rig.RawOptions{Runners: []string{"other"}})
+		there.node("other", rig.RawOptions{Runners: []string{"other"}})
+		moving.Go(func() {
+			for n := range 250 {
+				in, out := there, here
+				if n%2 == 1 {
+					in, out = here, there
+				}
+				if err := moveIsUsed(node.Name, in, out); err != nil {
+					t.Errorf("move %d of %s: %v", n+1, node.Name, err)
+					return
+				}
+			}
+		})
 	}
+	moving.Wait()
 	close(stop)
 	if err := <-loaded; err != nil {
 		t.Error(err)
 	}
+}
+
+// moveIsUsed moves a node, the only one for its work, from one user's pool to
+// another's, and asks both.
+func moveIsUsed(node string, in, out *tenant) error {
+	ctx := in.t.Context()
+	if _, err := in.s.Admin.MoveNode(ctx, node, backendtest.MoveRequest{Pool: in.pool(), Reason: "test"}, 0); err != nil {
+		return err
+	}
+	job, err := in.client.SubmitJob(ctx, backendtest.JobRequest{App: in.app, Runner: "noop", WhenExhausted: "fail"}, "")
+	if err != nil || job.Node != node || job.Pool != in.pool() {
+		return fmt.Errorf("the next decision of its new pool is %s, %v", inWords(job), err)
+	}
+	job, err = out.client.SubmitJob(ctx, backendtest.JobRequest{App: out.app, Runner: "noop", WhenExhausted: "fail"}, "")
+	if err != nil || job.Node != "" || text(job.Reason) != "pool_exhausted" {
+		return fmt.Errorf("the next decision of its old pool is %s, %v", inWords(job), err)
+	}
+	return nil
 }
 
 // TestIsolationHoldsUnderMoves submits 10,000 jobs while nodes move at random, and

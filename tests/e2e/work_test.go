@@ -78,17 +78,20 @@ func TestInv_I24_CancelAgainstResult(t *testing.T) {
 	n := u.node("1", rig.RawOptions{Slots: 16, Answer: rig.Diligent})
 	const races = 1000
 	jobs := u.batch(u.app, races)
-	var canceling sync.WaitGroup
-	for _, part := range slices.Collect(slices.Chunk(jobs, races/8)) {
-		canceling.Go(func() {
-			for _, job := range part {
-				if _, err := u.client.CancelJob(t.Context(), job.ID, nil); err != nil {
-					t.Errorf("cancel %s: %v", job.ID, err)
+	cancelAll := func() {
+		var canceling sync.WaitGroup
+		for _, part := range slices.Collect(slices.Chunk(jobs, races/8)) {
+			canceling.Go(func() {
+				for _, job := range part {
+					if _, err := u.client.CancelJob(t.Context(), job.ID, nil); err != nil {
+						t.Errorf("cancel %s: %v", job.ID, err)
+					}
 				}
-			}
-		})
+			})
+		}
+		canceling.Wait()
 	}
-	canceling.Wait()
+	cancelAll()
 	rig.Await(t, patience, func() (bool, string) {
 		open := query[int](t, u.s, `SELECT count(*) FROM jobs WHERE app_id = $1 AND ended_at IS NULL`, u.app)
 		return open == 0, fmt.Sprintf("%d jobs are open", open)
@@ -97,11 +100,7 @@ func TestInv_I24_CancelAgainstResult(t *testing.T) {
 		return query[string](t, u.s, `SELECT string_agg(state || ' ' || ended_at::text, ',' ORDER BY id) FROM jobs WHERE app_id = $1`, u.app)
 	}
 	before := ends()
-	for _, job := range jobs {
-		if _, err := u.client.CancelJob(t.Context(), job.ID, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
+	cancelAll()
 	if after := ends(); after != before {
 		t.Error("an end changed")
 	}
