@@ -8,6 +8,7 @@ import (
 	"net/http/pprof"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,7 +18,11 @@ import (
 	"rockpool/shared/wire"
 )
 
-// plainVariable makes this program the plain server instead of running tests.
+// redialWindow is over which nodes spread their first redial: the server's default.
+const redialWindow = 5 * time.Second
+
+// plainVariable makes this program the plain server instead of running tests, on
+// the address that is its value.
 const plainVariable = "ROCKPOOL_TEST_PLAIN"
 
 // servePlain is what one would write first: websocket.Accept with the channel's
@@ -26,7 +31,7 @@ const plainVariable = "ROCKPOOL_TEST_PLAIN"
 // ours. It knows no nodes, no credentials, no leases, no pings and no budgets. Its
 // address goes to stdout; memory is read as from our server.
 func servePlain() error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", os.Getenv(plainVariable))
 	if err != nil {
 		return err
 	}
@@ -53,6 +58,9 @@ func acceptPlain(w http.ResponseWriter, r *http.Request) {
 	every, err := strconv.Atoi(r.Header.Get(everyHeader))
 	if err != nil {
 		every = 1
+		if welcomePlain(conn) != nil {
+			return
+		}
 	}
 	for n := 1; ; n++ {
 		if err := readPlain(conn); err != nil {
@@ -67,8 +75,19 @@ func acceptPlain(w http.ResponseWriter, r *http.Request) {
 }
 
 // everyHeader says after how many heartbeats the plain server writes an
-// acknowledgement.
+// acknowledgement. Without it a node dials, whose hello comes first.
 const everyHeader = "Plain-Every"
+
+// welcomePlain answers a hello, whatever it says, with the same welcome.
+func welcomePlain(conn *websocket.Conn) error {
+	if _, _, err := conn.Read(context.Background()); err != nil {
+		return err
+	}
+	return sendPlain(conn, wire.Welcome{
+		Proto: wire.ProtoMax, NodeID: "plain", Epoch: 1, Limits: wire.DefaultLimits(),
+		Times: wire.Times{Heartbeat: 10_000, Suspect: 25_000, Lost: 90_000, RedialWindow: redialWindow.Milliseconds()},
+	})
+}
 
 func readPlain(conn *websocket.Conn) error {
 	_, frame, err := conn.Read(context.Background())
@@ -84,7 +103,11 @@ func readPlain(conn *websocket.Conn) error {
 }
 
 func writePlain(conn *websocket.Conn) error {
-	frame, err := wire.EncodeFrame(nil, wire.DefaultLimits(), wire.Msg(wire.HeartbeatAck{OK: true, LeaseMs: 25_000}))
+	return sendPlain(conn, wire.HeartbeatAck{OK: true, LeaseMs: 25_000})
+}
+
+func sendPlain(conn *websocket.Conn, body wire.Body) error {
+	frame, err := wire.EncodeFrame(nil, wire.DefaultLimits(), wire.Msg(body))
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func newProbe(ctx context.Context, url string, size int) (*probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = conn.Exec(ctx, `CREATE SCHEMA probe; CREATE TABLE probe.jobs (LIKE public.jobs INCLUDING ALL) WITH (fillfactor = 80)`)
+	_, err = conn.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS probe; DROP TABLE IF EXISTS probe.jobs; CREATE TABLE probe.jobs (LIKE public.jobs INCLUDING ALL) WITH (fillfactor = 80)`)
 	if err != nil {
 		return nil, fmt.Errorf("make the probe's table: %w", err)
 	}
@@ -36,7 +36,7 @@ func newProbe(ctx context.Context, url string, size int) (*probe, error) {
 }
 
 func (p *probe) close(ctx context.Context) error {
-	_, err := p.conn.Exec(ctx, `DROP SCHEMA probe CASCADE`)
+	_, err := p.conn.Exec(ctx, `DROP TABLE probe.jobs`)
 	if closeErr := p.conn.Close(ctx); err == nil {
 		err = closeErr
 	}
@@ -62,7 +62,7 @@ func (p *probe) run(ctx context.Context, jobs int) error {
 	for i := range keys {
 		decisions[i], specs[i], digests[i] = probeDecision, probeSpec, make([]byte, 32)
 	}
-	for range jobs / p.size {
+	for left := jobs; left > 0; left -= p.size {
 		for i := range keys {
 			id, err := uuid.NewV7()
 			if err != nil {

@@ -68,8 +68,21 @@ func postgresTime(b *testing.B, s *rig.Server) time.Duration {
 // plain is a process with the plain server, which answers every n-th heartbeat.
 func plain(b *testing.B, every int) *target {
 	b.Helper()
+	pid, address, end := startPlain(b, "127.0.0.1:0")
+	b.Cleanup(end)
+	return &target{
+		pid: pid, address: address, debug: "http://" + address,
+		header: func(int) http.Header { return http.Header{everyHeader: {fmt.Sprint(every)}} },
+		hello:  func(int) []byte { return nil },
+		spent:  func() time.Duration { return 0 },
+	}
+}
+
+// startPlain runs the plain server and returns once it listens; end kills it.
+func startPlain(b *testing.B, listen string) (pid int, address string, end func()) {
+	b.Helper()
 	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), plainVariable+"=1")
+	command.Env = append(os.Environ(), plainVariable+"="+listen)
 	command.Stderr = os.Stderr
 	out, err := command.StdoutPipe()
 	if err != nil {
@@ -78,18 +91,13 @@ func plain(b *testing.B, every int) *target {
 	if err := command.Start(); err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _ = command.Process.Kill(); _ = command.Wait() })
-	address, err := bufio.NewReader(out).ReadString('\n')
+	end = func() { _ = command.Process.Kill(); _ = command.Wait() }
+	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
+		end()
 		b.Fatal(err)
 	}
-	address = strings.TrimSpace(address)
-	return &target{
-		pid: command.Process.Pid, address: address, debug: "http://" + address,
-		header: func(int) http.Header { return http.Header{everyHeader: {fmt.Sprint(every)}} },
-		hello:  func(int) []byte { return nil },
-		spent:  func() time.Duration { return 0 },
-	}
+	return command.Process.Pid, strings.TrimSpace(line), end
 }
 
 // message is one message as a node sends it.

@@ -28,10 +28,9 @@ func stormNodes() int {
 
 // What a storm is measured against.
 const (
-	redialWindow = 5 * time.Second  // the server's default
-	stormSlack   = 5 * time.Second  // until all are ready, past the window
-	stormPeak    = 3                // times the even share, in any second
-	stormLimit   = 10 * time.Minute // for anything before and behind it, with ten thousand nodes
+	stormSlack = 5 * time.Second  // until all are ready, past the window
+	stormPeak  = 3                // times the even share, in any second
+	stormLimit = 10 * time.Minute // for anything before and behind it, with ten thousand nodes
 )
 
 // The server is killed under a fleet that works. All nodes come back by themselves,
@@ -77,10 +76,10 @@ func TestAttack_A29_AFleetReconnectsAtOnce(t *testing.T) {
 }
 
 // awaitLeases waits until so many nodes of the pool are ready, as operators see it.
-func awaitLeases(t *testing.T, s *rig.Server, pool string, nodes int, limit time.Duration) {
+func awaitLeases(t testing.TB, s *rig.Server, pool string, nodes int, limit time.Duration) {
 	t.Helper()
 	rig.Await(t, limit, func() (bool, string) {
-		now, err := s.Admin.Pool(t.Context(), pool)
+		now, err := s.Admin.Pool(context.Background(), pool)
 		return err == nil && now.Leases.Ready == nodes, fmt.Sprintf("%+v %v", now.Leases, err)
 	})
 }

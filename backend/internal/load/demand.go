@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 )
 
@@ -35,10 +36,10 @@ func OnDemand(ctx context.Context, o Options, in io.Reader, out io.Writer) (err 
 	if err := answers.Encode(hello); err != nil {
 		return fmt.Errorf("print the greeting: %w", err)
 	}
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		jobs, err := strconv.Atoi(lines.Text())
+	for line := range linesOf(ctx, in) {
+		jobs, err := strconv.Atoi(line)
 		if err != nil || jobs < 1 {
-			return fmt.Errorf("%q is no number of jobs", lines.Text())
+			return fmt.Errorf("%q is no number of jobs", line)
 		}
 		round, err := s.round(ctx, jobs)
 		if err != nil {
@@ -48,6 +49,37 @@ func OnDemand(ctx context.Context, o Options, in io.Reader, out io.Writer) (err 
 			return fmt.Errorf("print a round: %w", err)
 		}
 	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	books, err := s.audit(ctx)
 	return errors.Join(err, answers.Encode(books))
+}
+
+// linesOf reads lines until their end, or until ctx is over: the read that waits then
+// ends with the process.
+func linesOf(ctx context.Context, in io.Reader) iter.Seq[string] {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for scan := bufio.NewScanner(in); scan.Scan(); {
+			select {
+			case lines <- scan.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func(yield func(string) bool) {
+		for {
+			select {
+			case line, ok := <-lines:
+				if !ok || !yield(line) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
 }

@@ -44,6 +44,7 @@ const fleetPatience = time.Second
 // FleetReport is what a fleet's nodes have seen, whatever any server believes.
 type FleetReport struct {
 	Opened   []time.Time // sessions since they were last forgotten
+	Sessions int         // of these the number
 	Joined   int         // nodes that have had a session
 	Stored   int         // results that the server says it has stored
 	Refused  int         // results that it did not store: duplicates, fenced ones, canceled ones
@@ -183,6 +184,7 @@ func (f *fleet) obey(command string) FleetReport {
 		f.each((*worker).end)
 	}
 	r := f.report
+	r.Sessions = len(r.Opened)
 	r.Joined, r.Stored, r.Refused = int(f.joined.Load()), int(f.stored.Load()), int(f.refused.Load())
 	if command != FleetOpened {
 		r.Opened = nil // many

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// metrics are what a benchmark reports, by unit.
+type metrics map[string]float64
+
+// processors is the number that Go's benchmarks have behind their names.
+var processors = regexp.MustCompile(`-\d+$`)
+
+// goBench runs benchmarks of a package once and returns their metrics by name.
+func (b *bench) goBench(pkg, pattern, benchtime string) (map[string]metrics, error) {
+	command := exec.CommandContext(b.ctx, "go", "test", "-run", "^$", "-bench", pattern, "-benchtime", benchtime, "-timeout", "1h", pkg)
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("benchmark %s of %s: %w\n%s", pattern, pkg, err, out)
+	}
+	found := map[string]metrics{}
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
+			continue
+		}
+		m := metrics{}
+		for i := 2; i+1 < len(fields); i += 2 {
+			if v, err := strconv.ParseFloat(fields[i], 64); err == nil {
+				m[fields[i+1]] = v
+			}
+		}
+		found[processors.ReplaceAllString(fields[0], "")] = m
+	}
+	return found, nil
+}
+
+// one is the metrics of a single benchmark.
+func (b *bench) one(pkg, name, benchtime string, units ...string) (metrics, error) {
+	var pattern []string
+	for part := range strings.SplitSeq(name, "/") {
+		pattern = append(pattern, "^"+regexp.QuoteMeta(part)+"$")
+	}
+	all, err := b.goBench(pkg, strings.Join(pattern, "/"), benchtime)
+	if err != nil {
+		return nil, err
+	}
+	m := all[name]
+	for _, unit := range units {
+		if _, ok := m[unit]; !ok {
+			return nil, fmt.Errorf("%s of %s reports no %s", name, pkg, unit)
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,97 @@
+// Command bench measures Rockpool's goals of speed, each beside a probe or a peer of
+// the same minutes, and prints one table. docs/SPEED.md says what the goals mean.
+//
+//	bench [--quick] [--write FILE] [V1 V2 …]
+//	bench growth [agents|pools|queue|database …]
+//
+// scripts/bench builds what it needs and runs it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"rockpool/tests/load"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) > 1 && args[0] == "probe" { // bench itself, as a contender
+		return load.PlayProbe(ctx, args[1], strings.Join(args[2:], " "), os.Stdin, os.Stdout)
+	}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	b := &bench{ctx: ctx, out: os.Stdout}
+	flags.StringVar(&b.bin, "bin", "bin", "folder of the programs")
+	flags.BoolVar(&b.quick, "quick", false, "little work and three rounds: whether it runs, and roughly where it stands")
+	flags.StringVar(&b.write, "write", "", "put the table into this file too, between its marks")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.Arg(0) == "growth" {
+		return b.growth(flags.Args()[1:])
+	}
+	chosen, err := choose(flags.Args())
+	if err != nil {
+		return err
+	}
+	return b.measure(chosen)
+}
+
+// choose finds the goals that are named; all of them without a name.
+func choose(names []string) ([]goal, error) {
+	if len(names) == 0 {
+		return goals, nil
+	}
+	var chosen []goal
+	for _, g := range goals {
+		if slices.Contains(names, g.name) {
+			chosen = append(chosen, g)
+		}
+	}
+	if len(chosen) != len(names) {
+		return nil, fmt.Errorf("goals are %s", strings.Join(goalNames(), ", "))
+	}
+	return chosen, nil
+}
+
+// measure prints the table as it grows, and what did not run at its end.
+func (b *bench) measure(chosen []goal) error {
+	facts := b.facts()
+	fmt.Fprintln(b.out, strings.Join(facts, "\n"))
+	var table []line
+	var failed []error
+	for _, g := range chosen {
+		if b.ctx.Err() != nil {
+			return b.ctx.Err()
+		}
+		lines, err := g.measure(b)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", g.name, err))
+			lines = append(lines, line{goal: g.name, what: "did not run"})
+		}
+		for i := range lines {
+			lines[i].goal = g.name
+		}
+		b.print(lines)
+		table = append(table, lines...)
+	}
+	if b.write != "" {
+		failed = append(failed, writeTable(b.write, facts, table))
+	}
+	return errors.Join(failed...)
+}
