@@ -119,7 +119,7 @@ func (b *bench) beside(what string, size int, cpuGate float64, args []string, ri
 	cpu := median(turns[0], func(t turn) float64 { return t.micros })
 	if cpuGate > 0 {
 		lines = append(lines, line{
-			what: what + ": CPU of server and PostgreSQL", ours: fmt.Sprintf("%.1f µs a job", cpu), gate: fmt.Sprintf("≤ %.0f µs", cpuGate), met: cpu <= cpuGate, cpu: cpu,
+			what: what + ", CPU", ours: fmt.Sprintf("%.1f µs a job", cpu), gate: fmt.Sprintf("≤ %.0f µs", cpuGate), met: cpu <= cpuGate, cpu: cpu,
 		})
 	}
 	for i, r := range rivals {

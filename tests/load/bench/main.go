@@ -3,6 +3,7 @@
 //
 //	bench [--quick] [--write FILE] [V1 V2 …]
 //	bench growth [agents|pools|queue|database …]
+//	bench guard [--record]
 //
 // scripts/bench builds what it needs and runs it.
 package main
@@ -34,16 +35,24 @@ func run(ctx context.Context, args []string) error {
 	if len(args) > 1 && args[0] == "probe" { // bench itself, as a contender
 		return load.PlayProbe(ctx, args[1], strings.Join(args[2:], " "), os.Stdin, os.Stdout)
 	}
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	b := &bench{ctx: ctx, out: os.Stdout}
+	verb := "goals"
+	if len(args) > 0 && (args[0] == "growth" || args[0] == "guard") {
+		verb, args = args[0], args[1:]
+	}
+	flags := flag.NewFlagSet("bench "+verb, flag.ContinueOnError)
 	flags.StringVar(&b.bin, "bin", "bin", "folder of the programs")
 	flags.BoolVar(&b.quick, "quick", false, "little work and three rounds: whether it runs, and roughly where it stands")
 	flags.StringVar(&b.write, "write", "", "put the table into this file too, between its marks")
+	record := flags.Bool("record", false, "of guard: keep what was measured as what later ones are compared with")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if flags.Arg(0) == "growth" {
-		return b.growth(flags.Args()[1:])
+	switch verb {
+	case "growth":
+		return b.growth(flags.Args())
+	case "guard":
+		return b.guard(*record)
 	}
 	chosen, err := choose(flags.Args())
 	if err != nil {
@@ -72,7 +81,7 @@ func choose(names []string) ([]goal, error) {
 // measure prints the table as it grows, and what did not run at its end.
 func (b *bench) measure(chosen []goal) error {
 	facts := b.facts()
-	fmt.Fprintln(b.out, strings.Join(facts, "\n"))
+	fmt.Fprintf(b.out, "%s\n\n%s\n", strings.Join(facts, "\n"), row(head))
 	var table []line
 	var failed []error
 	for _, g := range chosen {

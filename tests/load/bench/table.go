@@ -53,7 +53,7 @@ func (l line) cells() []string {
 
 var (
 	head   = []string{"GOAL", "WHAT", "ROCKPOOL", "BESIDE", "RATIO", "GATE", "CPU-µs/OP", ""}
-	widths = []int{4, 44, 20, 32, 7, 12, 9, 7}
+	widths = []int{4, 54, 16, 32, 6, 10, 9, 7}
 )
 
 func (b *bench) print(lines []line) {
