@@ -1,6 +1,8 @@
 // Command rockpool-agent runs a node: it holds one outbound session with the
 // control plane and runs the jobs that its owner allows. Each command has a file
 // here; what it does stands in package agent.
+//
+//go:generate sh -c "go run . docs > ../../../docs/agent-cli.md"
 package main
 
 import (
@@ -40,6 +42,7 @@ type commands struct {
 	Leave   leaveCommand   `cmd:"" help:"Take this machine's node out of its fleet, for good."`
 	Runner  runnerCommand  `cmd:"" help:"Try runners."`
 	Version versionCommand `cmd:"" help:"Print the version of this program."`
+	Docs    docsCommand    `cmd:"" hidden:"" help:"Print the reference of this command line."`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)) }
@@ -88,7 +91,7 @@ func run(args, environ []string, in io.Reader, out, errs io.Writer) int {
 	case err != nil:
 		return fail(errs, usageError{err})
 	}
-	return fail(errs, parsed.Run(&desk{in: in, out: out, errs: errs, environ: environ, file: line.Config, flags: flags.given()}))
+	return fail(errs, parsed.Run(&desk{in: in, out: out, errs: errs, environ: environ, file: line.Config, flags: flags.given()}, parsed.Model))
 }
 
 // fail prints the error as one line and returns the exit code that it means.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 
@@ -46,5 +47,16 @@ func TestRun_CommandsAndExitCodes(t *testing.T) {
 				t.Errorf("the refusal is not one line: %q", errs.String())
 			}
 		})
+	}
+}
+
+func TestReferenceIsCurrent(t *testing.T) {
+	written, err := os.ReadFile("../../../docs/agent-cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if code := run([]string{"docs"}, nil, strings.NewReader(""), &out, &out); code != exitOK || out.String() != string(written) {
+		t.Error("docs/agent-cli.md is not what the program says of itself: go generate ./agent/cmd/rockpool-agent")
 	}
 }

@@ -75,6 +75,10 @@ func refusals(t *testing.T) map[string]refusal {
 		"no runner":                    {file: "server_url = \"https://fleet.example\"", want: "runner"},
 		"unknown key":                  {file: base + "slot = 1", want: "did you mean slots?"},
 		"unknown variable":             {file: base, environ: []string{"ROCKPOOL_AGENT_ROLLE=x"}, want: "did you mean role?"},
+		"exec of anything":             {file: "server_url = \"https://fleet.example\"\nbuiltins = [\"exec\"]", want: "exec_allow"},
+		"probe of anybody":             {file: "server_url = \"https://fleet.example\"\nbuiltins = [\"http-probe\"]\nprobe_hosts = [\"*\"]", want: "probe_hosts"},
+		"jobs' user not there":         {file: base + "job_user = \"no-such-user\"", want: "job_user"},
+		"jobs' folder not there":       {file: base + "job_dir = \"/nowhere\"", want: "job_dir"},
 		"license in the file":          {file: base + "license = \"" + someCode + "\"", want: "license"},
 	}
 }

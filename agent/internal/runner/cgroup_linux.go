@@ -38,14 +38,29 @@ func openCgroups(jobs string, log *slog.Logger) *cgroups {
 	name := sha256.Sum256([]byte(jobs))
 	c := &cgroups{dir: own, prefix: "rockpool-" + hex.EncodeToString(name[:4]) + "-"}
 	c.clear(log)
-	probe, err := c.make("probe", limits{})
-	if err != nil {
+	if err := c.try(); err != nil {
 		log.Info("jobs get no control groups", "why", err)
 		return nil
 	}
-	probe.remove()
 	c.enable(log)
 	return c
+}
+
+// try makes a group and starts a program in it that there is not: where that alone
+// is what fails, programs can be started in groups.
+func (c *cgroups) try() error {
+	g, err := c.make("probe", limits{})
+	if err != nil {
+		return err
+	}
+	defer g.remove()
+	attr := &os.ProcAttr{Sys: &syscall.SysProcAttr{}}
+	g.take(attr.Sys)
+	program := filepath.Join(g.dir, "no-program")
+	if _, err := os.StartProcess(program, []string{program}, attr); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("start a process in one: %w", err)
+	}
+	return nil
 }
 
 // ownCgroup is the folder of the agent's own group. Of an agent that has moved to a

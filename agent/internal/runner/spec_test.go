@@ -32,6 +32,8 @@ func TestBook_RefusesWithTheSetting(t *testing.T) {
 		"exit code of none":     {func(s *Spec) { s.Success.Exit = []int{0, 256} }, "success.exit"},
 		"secret variable":       {func(s *Spec) { s.Env = []string{"ROCKPOOL_AGENT_LICENSE"} }, "env"},
 		"negative timeout":      {func(s *Spec) { s.Timeout = -1 }, "timeout"},
+		"memory of a byte":      {func(s *Spec) { s.MemoryLimit = 1 }, "memory_limit"},
+		"no process at all":     {func(s *Spec) { s.ProcessLimit = -1 }, "process_limit"},
 		"param type":            {func(s *Spec) { s.Params = map[string]Param{"p": {Type: "shell"}} }, "params.p: type"},
 		"param range":           {func(s *Spec) { s.Params = map[string]Param{"p": {Type: "int", Min: ptr(2.0), Max: ptr(1.0)}} }, "params.p: min"},
 		"param default":         {func(s *Spec) { s.Params = map[string]Param{"p": {Type: "int", Default: ptr("x")}} }, "params.p: default"},

@@ -21,6 +21,7 @@ func TestUnit_SaysWhatTheSettingsDo(t *testing.T) {
 		}, []string{"ReadWritePaths", "User=r"}},
 		"own user and folder": {func(u *Unit) { u.User, u.StateDir = "rockpool", "/srv/pool" }, []string{"User=rockpool\n", "ReadWritePaths=/srv/pool\n"}, []string{"DynamicUser", "StateDirectory"}},
 		"stop timeout":        {func(u *Unit) { u.StopTimeout = 1500 * time.Millisecond }, []string{"TimeoutStopSec=17\n"}, nil},
+		"folder of jobs":      {func(u *Unit) { u.JobDir = "/var/lib/rockpool-jobs" }, []string{"StateDirectory=rockpool-agent", "ReadWritePaths=/var/lib/rockpool-jobs\n"}, nil},
 		"root":                {func(u *Unit) { u.User = "root" }, []string{"User=root\n", "CAP_SETUID"}, []string{"CapabilityBoundingSet=\n"}},
 		"devices":             {func(u *Unit) { u.Devices = true }, nil, []string{"PrivateDevices"}},
 	} {
