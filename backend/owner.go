@@ -272,8 +272,8 @@ func (o *owner) flushSeen(ctx context.Context) error {
 	}
 	var nodes []string
 	var seen []time.Time
-	for i := range view.Nodes {
-		if n := &view.Nodes[i]; n.LastSeen > 0 {
+	for _, n := range view.Nodes {
+		if n.LastSeen > 0 {
 			nodes, seen = append(nodes, n.Record.ID), append(seen, o.clock.WallAt(n.LastSeen))
 		}
 	}

@@ -132,7 +132,7 @@ func (a *API) bindingsDoc(c *call, row *record.App, bindings []fleet.Binding, no
 // ownsNode reports a user who has a node that counts: fallback without a binding is
 // for those who have none.
 func ownsNode(now *core.FleetView, user int64) bool {
-	return user != 0 && slices.ContainsFunc(now.Nodes, func(n core.NodeView) bool {
+	return user != 0 && slices.ContainsFunc(now.Nodes, func(n *core.NodeView) bool {
 		return n.Record.Owner == user && n.Lease != fleet.LeaseLeft && n.Record.Pool != fleet.PoolUnassigned
 	})
 }

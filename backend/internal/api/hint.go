@@ -88,8 +88,7 @@ func mostCommon(rejected *[fleet.NumReasons]int32) fleet.Reason {
 // nodesElsewhere counts the nodes of the work's owner (of an app without one: all)
 // outside the pools tried that may get new work of that kind.
 func nodesElsewhere(spec *fleet.JobSpec, tried []string, now *core.FleetView) (n int) {
-	for i := range now.Nodes {
-		node := &now.Nodes[i]
+	for _, node := range now.Nodes {
 		r := &node.Record
 		switch {
 		case len(node.Reasons) > 0, r.Role != spec.Role, spec.Owner != 0 && r.Owner != spec.Owner:

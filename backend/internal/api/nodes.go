@@ -102,11 +102,11 @@ func (a *API) node(c *call, id string) (record.Node, error) {
 
 // viewOf finds a node's live part, or nil.
 func viewOf(now *core.FleetView, id string) *core.NodeView {
-	at, found := slices.BinarySearchFunc(now.Nodes, id, func(n core.NodeView, id string) int { return strings.Compare(n.Record.ID, id) })
+	at, found := slices.BinarySearchFunc(now.Nodes, id, func(n *core.NodeView, id string) int { return strings.Compare(n.Record.ID, id) })
 	if !found {
 		return nil
 	}
-	return &now.Nodes[at]
+	return now.Nodes[at]
 }
 
 // nodeDoc is the node as the consoles' topics have it, with what only REST tells.

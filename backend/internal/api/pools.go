@@ -158,8 +158,8 @@ func (c *call) poolFilter(view *core.FleetView) func(pool string) bool {
 	}
 	user := c.who.User.ID
 	seen[fleet.OwnerPool(user)], seen[fleet.PoolDefault] = true, true
-	for i := range view.Nodes {
-		if node := &view.Nodes[i].Record; node.Owner == user {
+	for _, n := range view.Nodes {
+		if node := &n.Record; node.Owner == user {
 			seen[node.Pool] = true
 		}
 	}

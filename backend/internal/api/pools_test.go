@@ -208,8 +208,8 @@ func TestCase_B4_OneRootCauseFirst(t *testing.T) {
 }
 
 func TestHint(t *testing.T) {
-	node := func(id, pool, role string, owner int64, reasons ...fleet.Reason) core.NodeView {
-		return core.NodeView{Record: fleet.NodeRecord{ID: id, Pool: pool, Role: role, Owner: owner, Runners: []string{"checksum"}}, Reasons: reasons}
+	node := func(id, pool, role string, owner int64, reasons ...fleet.Reason) *core.NodeView {
+		return &core.NodeView{Record: fleet.NodeRecord{ID: id, Pool: pool, Role: role, Owner: owner, Runners: []string{"checksum"}}, Reasons: reasons}
 	}
 	tally := func(pool string, rejected map[fleet.Reason]int32) fleet.Tally {
 		t := fleet.Tally{Pool: pool}
@@ -223,19 +223,19 @@ func TestHint(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		pools []fleet.Tally
-		nodes []core.NodeView
+		nodes []*core.NodeView
 		want  string
 	}{
 		{"no pool", nil, nil, "cam resolves to no pool: give it a binding"},
 		{"no node anywhere", []fleet.Tally{tally("pool-1", nil)}, nil, "pool-1 has no node: add one"},
-		{"somebody else's nodes are no help", []fleet.Tally{tally("pool-1", nil)}, []core.NodeView{node("n", "pool-2", "worker", 2)}, "pool-1 has no node: add one"},
-		{"unassigned is no pool", []fleet.Tally{tally("pool-1", nil)}, []core.NodeView{node("n", "unassigned", "worker", 1)}, "pool-1 has no node: add one"},
+		{"somebody else's nodes are no help", []fleet.Tally{tally("pool-1", nil)}, []*core.NodeView{node("n", "pool-2", "worker", 2)}, "pool-1 has no node: add one"},
+		{"unassigned is no pool", []fleet.Tally{tally("pool-1", nil)}, []*core.NodeView{node("n", "unassigned", "worker", 1)}, "pool-1 has no node: add one"},
 		{"busy is no reason to look elsewhere", []fleet.Tally{tally("pool-1", map[fleet.Reason]int32{fleet.NoSlots: 3})},
-			[]core.NodeView{node("n", "pool-2", "worker", 1)}, "3 of 3 nodes in pool-1 are without a free slot"},
+			[]*core.NodeView{node("n", "pool-2", "worker", 1)}, "3 of 3 nodes in pool-1 are without a free slot"},
 		{"the most common reason", []fleet.Tally{tally("pool-1", map[fleet.Reason]int32{fleet.NoSlots: 1, fleet.Draining: 9, fleet.WrongRole: 4})}, nil,
 			"9 of 14 nodes in pool-1 are draining"},
 		{"all away, others elsewhere", []fleet.Tally{tally("pool-1", map[fleet.Reason]int32{fleet.LeaseNotReady: 2}), tally("default", nil)},
-			[]core.NodeView{node("a", "pool-9", "worker", 1), node("b", "pool-9", "edge", 1), node("c", "pool-9", "worker", 1, fleet.Cordoned)},
+			[]*core.NodeView{node("a", "pool-9", "worker", 1), node("b", "pool-9", "edge", 1), node("c", "pool-9", "worker", 1, fleet.Cordoned)},
 			"nodes exist but in other pools: 1 node of user 1 could take it, and pool-1 and default have none that can: move a node there, or bind cam to their pool"},
 	} {
 		if got := hintOf(spec, &fleet.Decision{Pools: c.pools}, &core.FleetView{Nodes: c.nodes}); got != c.want {

@@ -8,14 +8,14 @@ import (
 )
 
 func TestWords_TellWhatNodesHaveAndWhatIsAsked(t *testing.T) {
-	node := func(id string, free int64, backend string, holds ...fleet.Hold) core.NodeView {
-		return core.NodeView{
+	node := func(id string, free int64, backend string, holds ...fleet.Hold) *core.NodeView {
+		return &core.NodeView{
 			Record: fleet.NodeRecord{ID: id, Backend: backend, Holds: holds}, Lease: fleet.LeaseLost,
 			Free: fleet.Vector{Slots: free, Memory: []fleet.Quantity{{Name: "gpu0", Amount: 6000}}},
 		}
 	}
 	drain := fleet.Hold{Kind: fleet.HoldDrain, Owner: fleet.OwnerOperator, Actor: "ada", Reason: "kernel update"}
-	now := &core.FleetView{Nodes: []core.NodeView{node("a", 4, "cpu"), node("b", 2, "cpu"), node("c", 3, "mlx", drain), node("d", 1, "cpu"), node("e", 4, "cpu")}}
+	now := &core.FleetView{Nodes: []*core.NodeView{node("a", 4, "cpu"), node("b", 2, "cpu"), node("c", 3, "mlx", drain), node("d", 1, "cpu"), node("e", 4, "cpu")}}
 	spec := &fleet.JobSpec{Backend: "cuda", Demands: fleet.Vector{Slots: 6, Memory: []fleet.Quantity{{Name: "gpu0", Amount: 8000}}}}
 	of := func(ids ...string) (list []core.NodeReasons) {
 		for _, id := range ids {

@@ -313,7 +313,7 @@ func (w *world) Fleet(context.Context) (*core.FleetView, error) {
 	view := &core.FleetView{Rev: 1}
 	for _, id := range sortedKeys(w.nodes) {
 		n := w.nodes[id]
-		view.Nodes = append(view.Nodes, core.NodeView{
+		view.Nodes = append(view.Nodes, &core.NodeView{
 			Record: n.NodeRecord, Lease: fleet.LeaseReady, Healthy: true, Reserved: fleet.Vector{Slots: 1},
 			Running: []core.Held{{Running: core.Running{Job: jobIDOf(n.Owner), Attempt: 1}, Spec: &fleet.JobSpec{}}},
 		})

@@ -146,8 +146,8 @@ func (d *Dispatch) Usable(app fleet.App, role string) int32 {
 // a pool, at a moment that may be later than the view's.
 func (v *FleetView) PromotionFacts(id string, now fleet.Time, succeeded int64) pool.Facts {
 	f := pool.Facts{At: max(now, v.At), Succeeded: succeeded}
-	for i := range v.Nodes {
-		if n := &v.Nodes[i]; n.Record.Pool == id && n.Lease != fleet.LeaseLeft {
+	for _, n := range v.Nodes {
+		if n.Record.Pool == id && n.Lease != fleet.LeaseLeft {
 			f.Nodes = append(f.Nodes, pool.NodeFacts{ID: n.Record.ID, Blocks: n.Reasons, Since: n.Since, BootSince: n.BootSince})
 		}
 	}

@@ -113,8 +113,8 @@ type Waits struct {
 
 // FleetView is the fleet at one moment; nobody changes it afterwards.
 type FleetView struct {
-	Nodes []NodeView // by id
-	Pools []PoolView // by id
+	Nodes []*NodeView // by id
+	Pools []PoolView  // by id
 	Waits Waits
 	At    fleet.Time
 	Rev   uint64

@@ -42,6 +42,7 @@ type world struct {
 	judged   map[Attempt]bool
 	grants   int // placements that were granted
 	resolves int // held jobs that a person has decided about
+	viewed   viewed
 }
 
 var testConfig = Config{
@@ -304,6 +305,7 @@ func (w *world) check() {
 	w.checkReserves()
 	w.checkAlarms()
 	w.checkIsolation(w.pending)
+	w.checkView()
 }
 
 // checkReserves: one node a pool, that could take its job and does not yet.

@@ -87,7 +87,6 @@ type Loop struct {
 	loading   bool
 	terminal  map[ids.JobID][]chan struct{} // who waits for a job's end
 	view      *core.FleetView
-	viewRev   uint64
 	downSince time.Time
 	freezes   freezeLog
 }

@@ -265,8 +265,8 @@ func (l *Loop) NodePast(ctx context.Context, id string) (core.NodePast, error) {
 // immutable and shared until something visible changes.
 func (l *Loop) Fleet(ctx context.Context) (*core.FleetView, error) {
 	return ask(ctx, l, true, func(d *core.Dispatch, now fleet.Time, _ *core.Effects, answer func(*core.FleetView, error)) {
-		if l.view == nil || l.viewRev != d.Rev() {
-			l.view, l.viewRev = d.Fleet(now), d.Rev()
+		if l.view == nil || l.view.Rev != d.Rev() {
+			l.view = d.FleetAfter(now, l.view)
 		}
 		answer(l.view, nil)
 	})

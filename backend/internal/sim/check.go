@@ -86,8 +86,8 @@ func (w *World) checkMemory() {
 // take it.
 func (w *World) checkWaiting() {
 	view := w.srv.core.Fleet(w.srv.clock())
-	for i := range view.Nodes {
-		if n := &view.Nodes[i]; (n.Lease == fleet.LeaseLost || n.Lease == fleet.LeaseLeft) && n.Reserved.Slots > 0 {
+	for _, n := range view.Nodes {
+		if (n.Lease == fleet.LeaseLost || n.Lease == fleet.LeaseLeft) && n.Reserved.Slots > 0 {
 			w.fail("W2", "%s is %v and its work is not given to others: %d slots reserved", n.Record.ID, n.Lease, n.Reserved.Slots)
 		}
 	}
@@ -112,8 +112,7 @@ func (w *World) couldTake(view *core.FleetView, j *job) string {
 		return ""
 	}
 	c := &chains[len(chains)-1]
-	for i := range view.Nodes {
-		n := &view.Nodes[i]
+	for _, n := range view.Nodes {
 		rec := &n.Record
 		if ok, _ := c.allows(rec.Pool); !ok || len(n.Reasons) > 0 || !n.ReservedFor.IsZero() || rec.Role != j.spec.Role || w.told.pools[rec.Pool].pool.State != fleet.PoolActive {
 			continue
