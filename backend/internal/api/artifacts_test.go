@@ -3,7 +3,9 @@ package api
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -86,6 +88,22 @@ func TestAttack_A54_WhatIsAnnouncedMustBeTrue(t *testing.T) {
 				t.Errorf("%d artifacts, there were %d", len(w.artifacts), before)
 			}
 		})
+	}
+}
+
+// An upload says how long it is: what never ends would have to be counted to its end.
+func TestAttack_A54_AnUploadWithoutALengthIsRefused(t *testing.T) {
+	w := newWorld(t)
+	for _, target := range []string{"POST /v1/artifacts", "PUT /v1/artifacts/" + string(digestOf(bob)), "PATCH /v1/uploads/" + string(digestOf(bob))} {
+		method, path, _ := strings.Cut(target, " ")
+		r := httptest.NewRequest(method, path, io.MultiReader(strings.NewReader("x"))) // chunked, over a socket
+		r.Header.Set("Authorization", "Bearer "+w.secrets[userText(bob)].Text)
+		r.Header.Set("Upload-Offset", "0")
+		r.Header.Set("Upload-Length", "1")
+		rec := httptest.NewRecorder()
+		if w.ServeHTTP(rec, r); rec.Code != 400 || !strings.Contains(rec.Body.String(), "Content-Length") {
+			t.Errorf("%s: %d %s", target, rec.Code, rec.Body)
+		}
 	}
 }
 
