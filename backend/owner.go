@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -121,6 +122,7 @@ func (o *owner) open(ctx context.Context, front *gate, handler http.Handler, add
 	}
 	front.pass(handler)
 	o.log.Info("ready", "address", address.String(), "version", buildinfo.Get().Version)
+	debug.FreeOSMemory() // that starting took and running does not need: more than half of the heap
 	<-ctx.Done()
 	front.close(fleet.Errorf(fleet.CodeUnavailable, "the server is stopping"))
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)

@@ -28,6 +28,7 @@ func stormNodes() int {
 
 // What a storm is measured against.
 const (
+	stormBatch = 300              // jobs of a request
 	stormSlack = 5 * time.Second  // until all are ready, past the window
 	stormPeak  = 3                // times the even share, in any second
 	stormLimit = 10 * time.Minute // for anything before and behind it, with ten thousand nodes
@@ -87,10 +88,10 @@ func awaitLeases(t testing.TB, s *rig.Server, pool string, nodes int, limit time
 // submitMany takes a job for each node.
 func submitMany(t *testing.T, client *backendtest.Client, jobs int) {
 	t.Helper()
-	batch := make([]backendtest.JobRequest, 0, noopBatch)
+	batch := make([]backendtest.JobRequest, 0, stormBatch)
 	for left := jobs; left > 0; left -= len(batch) {
 		batch = batch[:0]
-		for range min(left, noopBatch) {
+		for range min(left, stormBatch) {
 			batch = append(batch, backendtest.JobRequest{App: "storm", Runner: "noop"})
 		}
 		if _, err := client.SubmitJobs(t.Context(), batch, ""); err != nil {

@@ -23,9 +23,10 @@ type loadCommand struct {
 
 // rounds are the flags of every load that takes jobs through agents.
 type rounds struct {
-	Rounds   int  `default:"5" placeholder:"N" help:"Rounds; figures are the medians."`
-	Pools    int  `default:"1" placeholder:"N" help:"Pools with a user, an app and a part of the agents each: 1 to 100."`
-	OnDemand bool `help:"Make a round for each line of standard input, which is its number of jobs, and print it as a line of JSON."`
+	Rounds   int    `default:"5" placeholder:"N" help:"Rounds; figures are the medians."`
+	Pools    int    `default:"1" placeholder:"N" help:"Pools with a user, an app and a part of the agents each: 1 to 100."`
+	Metrics  string `placeholder:"HOST:PORT" help:"Loopback address of the server's metrics and profiles meanwhile."`
+	OnDemand bool   `help:"Make a round for each line of standard input, which is its number of jobs, and print it as a line of JSON."`
 }
 
 // Most agents and pools of a load.
@@ -36,7 +37,7 @@ const (
 
 // measure runs the load and prints it.
 func (r rounds) measure(ctx context.Context, d *desk, o load.Options) error {
-	o.Rounds, o.Pools = r.Rounds, r.Pools
+	o.Rounds, o.Pools, o.Metrics = r.Rounds, r.Pools, r.Metrics
 	switch {
 	case o.Rounds < 1 || o.Jobs < 1 || o.Slots < 1 || o.Callers < 1:
 		return usageError{errors.New("--rounds, --jobs, --slots and --callers must be at least 1")}

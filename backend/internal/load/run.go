@@ -21,6 +21,7 @@ type Options struct {
 	Batch     int    `json:"batch"`               // jobs of a request; 1: a request submits one job and waits for its result
 	Callers   int    `json:"callers"`             // that submit at a time
 	Waiting   int    `json:"waiting"`             // jobs that wait before the first agent comes, and stay about as many
+	Metrics   string `json:"-"`                   // address for the server's metrics and profiles; empty: none
 	AgentsBin string `json:"agentsBin,omitempty"` // the agent's program, whose agents run /bin/true; empty: scripted ones
 }
 

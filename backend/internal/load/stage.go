@@ -83,11 +83,14 @@ func setStage(ctx context.Context, o Options) (s *stage, err error) {
 
 // settings of the server are the shipped ones, but for a queue that may be as long
 // as it is asked to be.
-func (o Options) settings() []string {
-	if o.Waiting == 0 {
-		return nil
+func (o Options) settings() (env []string) {
+	if o.Waiting > 0 {
+		env = append(env, "ROCKPOOL_QUEUE_LIMIT=10000000")
 	}
-	return []string{"ROCKPOOL_QUEUE_LIMIT=10000000"}
+	if o.Metrics != "" {
+		env = append(env, "ROCKPOOL_METRICS_LISTEN="+o.Metrics)
+	}
+	return env
 }
 
 func (s *stage) startAgents(ctx context.Context) (agents, error) {
