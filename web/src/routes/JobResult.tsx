@@ -7,12 +7,12 @@ import type { Job } from "../api/documents";
 import { bytes, moment, shortDigest, shortId, span } from "../format";
 import { isOpen } from "../state";
 import { plainText } from "../text";
-import { Copy } from "../ui/controls";
+import { Copy, IconButton } from "../ui/controls";
 import { Icon } from "../ui/Icon";
 import { Empty, Facts, Failed, Gray, Panel } from "../ui/Panel";
 import type { JobRow } from "../wire/messages";
 import styles from "./job.module.css";
-import { LiveLog } from "./LiveLog";
+import { LiveLog, saveLog } from "./LiveLog";
 import { waitText } from "./waits";
 
 /** What came of a job: its result, its files and the two ends of its log. */
@@ -76,11 +76,15 @@ export function Log({ row }: { row: JobRow }) {
   const none = log.error instanceof Refusal && log.error.status === 404;
   const l = log.data;
   const whole = l && l.head === "" && l.tail === "";
+  if (row.state === "running" || row.state === "canceling") return <LiveLog key={row.attempt} row={row} />;
+  const save = l && !whole && (
+    <span className={styles.save}>
+      <IconButton icon="download" label="Save the log" onPress={() => saveLog(row.id, l.head + l.tail)} />
+    </span>
+  );
   return (
-    <Panel title="Log" note={l ? `attempt ${l.attempt}, ${bytes(l.bytes)}` : undefined} flush grow>
-      {row.state === "running" || row.state === "canceling" ? (
-        <LiveLog key={row.attempt} id={row.id} />
-      ) : !ended ? (
+    <Panel title="Log" note={l ? `attempt ${l.attempt}, ${bytes(l.bytes)}` : undefined} side={save} flush grow>
+      {!ended ? (
         <Empty title="No log yet">It is shown here as soon as the tool runs.</Empty>
       ) : none || whole ? (
         <Empty title="No log">{row.attempt === 0 ? "It never ran." : "The tool wrote nothing."}</Empty>

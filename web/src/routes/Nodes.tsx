@@ -17,7 +17,8 @@ import { Empty, Gray, Panel } from "../ui/Panel";
 import type { NodeRow } from "../wire/messages";
 import { NodesBulk } from "./NodesBulk";
 import styles from "./nodes.module.css";
-import { nodesCsv, saveAs } from "./nodescsv";
+import { nodesCsv } from "./nodescsv";
+import { saveAs } from "./saveas";
 
 type Row = Live<NodeRow>;
 
@@ -151,7 +152,7 @@ export function Nodes() {
       }
       actions={
         <>
-          <Button icon="download" onPress={() => saveAs("nodes.csv", nodesCsv(shown))} isDisabled={shown.length === 0}>
+          <Button icon="download" onPress={() => saveAs("nodes.csv", nodesCsv(shown), "text/csv")} isDisabled={shown.length === 0}>
             Export
           </Button>
           {isSuperadmin(session) && (
