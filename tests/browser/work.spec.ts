@@ -115,8 +115,21 @@ test.describe("a job whose page is open while it ends", () => {
     await expect(panel("What would help")).toContainText("Ask for 2 slots or fewer");
     await expect(panel("Since submit")).toContainText("queued");
     await axeClean(page, "waiting job");
+    const small = await submit(0);
+    await becomes(small.id, "succeeds", (j) => j.state === "succeeded");
+    await expect(panel("Place in the queue")).toContainText("1 later job passed it");
+    await expect(panel("Since submit")).toContainText("passed by 1 later job of cam");
     await fleet.call("POST", `/v1/jobs/${waiting.id}/cancel`, {});
     await expect(page.getByText("canceled", { exact: true }).filter({ visible: true }).first()).toBeVisible();
+
+    // What a hold alone keeps from a node, its end lets in.
+    await fleet.call("POST", "/v1/admin/nodes/ams-edge-01/cordon", { reason: "kernel" });
+    const held = await submit(0);
+    await page.goto(`${fleet.url}/jobs/${held.id}`);
+    await expect(panel("Since submit")).toContainText("queued: 2 cordoned");
+    await panel("What would help").getByRole("button", { name: "Lift cordon" }).click();
+    await sheet(page).getByRole("button", { name: "Uncordon" }).click();
+    await becomes(held.id, "succeeds", (j) => j.state === "succeeded");
     expect(problems).toEqual([]);
   });
 });
