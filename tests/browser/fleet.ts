@@ -31,15 +31,16 @@ async function firstData(): Promise<string> {
   const folder = newFolder();
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const server = runServer(folder, await freePort());
-  await until("the first server is ready", () => (server.process.exitCode === null ? server.output.match(/#token=/)?.[0] : raise(server.output)), 60_000);
+  await until("the first server is ready", () => alive(server) && server.output.match(/#token=/)?.[0], 60_000);
   server.process.kill("SIGTERM");
   await ended(server);
   first = join(folder, "server");
   return first;
 }
 
-function raise(text: string): never {
-  throw new Error(text);
+function alive(running: Running): true {
+  if (running.process.exitCode !== null) throw new Over(running.output);
+  return true;
 }
 
 function runServer(folder: string, port: number, env: Record<string, string> = {}): Running {
@@ -58,6 +59,9 @@ async function freePort(): Promise<number> {
   });
 }
 
+/** What can't become true any more is not waited for. */
+class Over extends Error {}
+
 /** Waits for a named condition; the last state is told when it does not come. */
 export async function until<T>(what: string, ask: () => Promise<T | undefined> | T | undefined, within = 30_000): Promise<T> {
   const end = Date.now() + within;
@@ -67,6 +71,7 @@ export async function until<T>(what: string, ask: () => Promise<T | undefined> |
       const value = await ask();
       if (value !== undefined) return value;
     } catch (error) {
+      if (error instanceof Over) throw error;
       last = error;
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -132,11 +137,12 @@ export class Fleet {
   }
 
   async startServer(): Promise<void> {
-    this.server = runServer(this.folder, this.port, this.settings);
+    const server = runServer(this.folder, this.port, this.settings);
+    this.server = server;
     await until(
       "the server is ready",
       async () => {
-        if (this.server?.process.exitCode !== null) throw new Error(this.server?.output);
+        alive(server);
         const response = await fetch(`${this.url}/readyz`);
         return response.ok ? true : undefined;
       },

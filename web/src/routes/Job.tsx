@@ -110,7 +110,7 @@ function Loaded({ row, job, attempts, failed }: LoadedProps) {
         </span>
       }
     >
-      {row.state === "running" && (
+      {row.state === "running" && row.percent > 0 && (
         <div className={styles.phoneBar}>
           <Progress percent={row.percent} />
         </div>
@@ -176,7 +176,7 @@ function Note({ row }: { row: JobRow }) {
       </span>
       <State of={jobState(row)} strong />
       <span>{where}</span>
-      {row.state === "running" && <span className={styles.percent}>{row.percent}%</span>}
+      {row.state === "running" && row.percent > 0 && <span className={styles.percent}>{row.percent}%</span>}
     </>
   );
 }

@@ -28,7 +28,7 @@ const span = (a: Attempt, now: number) => {
 };
 
 function wordsOf(a: Attempt, row: JobRow): string {
-  if (a.outcome === "open" && row.state === "running") return `${row.percent}% done`;
+  if (a.outcome === "open" && row.state === "running") return row.percent > 0 ? `${row.percent}% done` : "it tells no progress";
   const cause = a.reason ? causeIn(a.reason) : "";
   return uncounted.has(a.outcome) ? [cause, "not counted"].filter(Boolean).join("; ") : cause;
 }
@@ -117,7 +117,7 @@ function Timeline({ list, row, now }: { list: Attempt[]; row: JobRow; now: numbe
 /** What stands behind a bar: beside one that reaches far there is room for the state alone. */
 function lane(a: Attempt, state: string, row: JobRow, end: number): string {
   const word = state.replace("_", " ");
-  if (a.outcome === "open" && row.state === "running") return `${word}, ${row.percent}%`;
+  if (a.outcome === "open" && row.state === "running" && row.percent > 0) return `${word}, ${row.percent}%`;
   return a.reason && end < 0.6 ? `${word}, ${causeIn(a.reason)}` : word;
 }
 

@@ -42,6 +42,7 @@ function took(j: JobRow, now: number): string {
 
 /** What is to be said of it in one cell. */
 function word(j: JobRow) {
+  if (j.state === "running" && j.percent === 0) return <span className={styles.quiet}>it tells no progress</span>;
   if (j.state === "running") {
     return (
       <span className={styles.progress}>

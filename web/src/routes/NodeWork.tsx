@@ -78,10 +78,8 @@ function Attempt({ work: w }: { work: Held }) {
         {said("slots")}
         {count(w.slots)}
       </span>
-      <span className={styles.bar}>
-        <Progress percent={w.percent} />
-      </span>
-      <span className={styles.percent}>{w.phase === "running" ? `${w.percent}%` : w.phase}</span>
+      <span className={styles.bar}>{w.percent > 0 && <Progress percent={w.percent} />}</span>
+      <span className={styles.percent}>{w.phase !== "running" ? w.phase : w.percent > 0 ? `${w.percent}%` : "not told"}</span>
       <span className={styles.time}>{w.started_at > 0 ? duration(now - w.started_at) : ""}</span>
     </li>
   );
