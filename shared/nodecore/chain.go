@@ -6,11 +6,11 @@ package nodecore
 // would forget the value that is about to stand on the disk. Where it can't be written
 // heartbeats say so, and the control plane takes them for no confirmation.
 type chain struct {
-	value string       // stored: what hello says; empty: none yet
-	next  Registration // with the value that is not stored yet
 	due   Time         // could not be written: tried again then; else Never
 	held  Time         // the first heartbeat waits until then at most
 	stuck bool         // it did not come onto the disk at once: heartbeats go on without
+	next  Registration // with the value that is not stored yet
+	value string       // stored: what hello says; empty: none yet
 }
 
 // storeWait is how long a session's first heartbeat waits for the disk.

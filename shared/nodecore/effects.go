@@ -19,11 +19,9 @@ type Effects struct {
 
 // Reset empties the lists and keeps their memory.
 func (e *Effects) Reset() {
-	*e = Effects{
-		Welcomed: e.Welcomed[:0], Sends: e.Sends[:0], Hangups: e.Hangups[:0], Starts: e.Starts[:0],
-		Stops: e.Stops[:0], Reports: e.Reports[:0], Forgets: e.Forgets[:0], Frees: e.Frees[:0],
-		Dials: e.Dials[:0], Notes: e.Notes[:0],
-	}
+	e.Welcomed, e.Sends, e.Hangups, e.Starts, e.Stops = e.Welcomed[:0], e.Sends[:0], e.Hangups[:0], e.Starts[:0], e.Stops[:0]
+	e.Reports, e.Forgets, e.Frees, e.Dials, e.Notes = e.Reports[:0], e.Forgets[:0], e.Frees[:0], e.Dials[:0], e.Notes[:0]
+	e.Exit = false
 }
 
 // Dial asks for one connection; Conn numbers it in all later events. It must

@@ -46,23 +46,23 @@ const (
 
 // keeper holds the session: it dials without end, and gives up what is dead.
 type keeper struct {
-	dialTimeout, rpcTimeout Time
+	state    linkState
+	conn     int64 // number of the newest connection
+	at       Time  // down: dial then; dialing, greeting: give up then
+	beatAt   Time  // send the next heartbeat
+	ackBy    Time  // the session is dead then
+	planned  Time  // the server asked for a new dial then; Never
+	lastBeat Time
+	asked    Time // the oldest heartbeat without an answer; Never: all have theirs
+	trip     Time // how long the newest answer took; 0: this session has none
+	chain    chain
 
-	dice   *dice
-	redial redial
-	times  Times
-
-	state     linkState
-	conn      int64 // number of the newest connection
-	at        Time  // down: dial then; dialing, greeting: give up then
 	liveSince Time
-	beatAt    Time // send the next heartbeat
-	lastBeat  Time
-	asked     Time // the oldest heartbeat without an answer; Never: all have theirs
-	trip      Time // how long the newest answer took; 0: this session has none
-	ackBy     Time // the session is dead then
-	planned   Time // the server asked for a new dial then; Never
-	chain     chain
+	times     Times
+	dice      *dice
+	redial    redial
+
+	dialTimeout, rpcTimeout Time
 }
 
 func newKeeper(cfg *Config, d *dice) keeper {

@@ -57,33 +57,39 @@ func (c Config) withDefaults() Config {
 
 // Node is the node's deciding code: session keeper, slots and spool order.
 type Node struct {
-	cfg    Config
-	dice   dice
-	keeper keeper
-	slots  slots
-	spool  spool
-	hold   selfHold
-
+	exited    bool // first comes what every event looks at
+	stopping  bool
 	accepting bool // as the last heartbeat said
 	inventory bool // there is one to tell
 	diskFull  bool
-	stopping  bool
 	stopAt    Time // running attempts are stopped then; Never
 	endBy     Time // the end comes then, whatever runs; Never
+	spoolMax  int
 	idleBy    Time // nothing runs: the last acknowledgements are waited for so long; Never
-	exited    bool
+	keeper    keeper
+	slots     slots
+	spool     spool
+	hold      selfHold
+	dice      dice
+	cfg       *Config
 }
 
 // New makes a node that dials at its first Tick.
 func New(cfg Config) *Node {
+	n := &Node{}
+	n.Begin(cfg)
+	return n
+}
+
+// Begin makes n a new node where it lies: it is not to be copied from then on.
+func (n *Node) Begin(cfg Config) {
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, dice: dice(cfg.Seed), slots: slots{total: cfg.Slots}, hold: selfHold{wait: cfg.SelfTestWait, testAt: Never}, stopAt: Never, endBy: Never, idleBy: Never}
-	n.keeper = newKeeper(&n.cfg, &n.dice)
+	*n = Node{cfg: &cfg, spoolMax: cfg.SpoolMax, dice: dice(cfg.Seed), slots: slots{total: cfg.Slots}, hold: selfHold{wait: cfg.SelfTestWait, testAt: Never}, stopAt: Never, endBy: Never, idleBy: Never}
+	n.keeper = newKeeper(n.cfg, &n.dice)
 	n.spool.dice = &n.dice
 	for _, ref := range cfg.Spooled {
 		n.spool.put(ref)
 	}
-	return n
 }
 
 // Next is when Tick is due.
@@ -178,7 +184,7 @@ func (n *Node) refusal() string {
 		return ReasonSpoolFailing
 	case n.diskFull:
 		return ReasonDiskFull
-	case len(n.spool.list)+len(n.slots.work) >= n.cfg.SpoolMax && len(n.spool.list)+n.slots.ended() > 0:
+	case len(n.spool.list)+len(n.slots.work) >= n.spoolMax && len(n.spool.list)+n.slots.ended() > 0:
 		return ReasonSpoolFull
 	}
 	return ""

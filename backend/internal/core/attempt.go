@@ -10,16 +10,16 @@ func (d *Dispatch) sendOffer(now fleet.Time, j *job, out *Effects) {
 	n := j.held
 	j.stage = stageSent
 	d.timers.add(timer{at: now + d.cfg.OfferTimeout, kind: offerDue, job: j.spec.ID, attempt: j.row.Attempt})
-	out.Sends = append(out.Sends, Send{Kind: SendOffer, Node: n.rec.ID, Epoch: n.epoch, Job: j.spec.ID, Attempt: j.row.Attempt, Spec: j.spec})
+	out.Sends = append(out.Sends, Send{Kind: SendOffer, Node: n.slot.ID, Epoch: n.epoch, Job: j.spec.ID, Attempt: j.row.Attempt, Spec: j.spec})
 }
 
 func (d *Dispatch) sendStart(n *node, j *job, out *Effects) {
-	out.Sends = append(out.Sends, Send{Kind: SendStart, Node: n.rec.ID, Epoch: n.epoch, Job: j.spec.ID, Attempt: j.row.Attempt})
+	out.Sends = append(out.Sends, Send{Kind: SendStart, Node: n.slot.ID, Epoch: n.epoch, Job: j.spec.ID, Attempt: j.row.Attempt})
 }
 
 func sendVoid(n *node, a Attempt, out *Effects) {
 	if n.open {
-		out.Sends = append(out.Sends, Send{Kind: SendVoid, Node: n.rec.ID, Epoch: n.epoch, Job: a.Job, Attempt: a.Attempt})
+		out.Sends = append(out.Sends, Send{Kind: SendVoid, Node: n.slot.ID, Epoch: n.epoch, Job: a.Job, Attempt: a.Attempt})
 	}
 }
 
@@ -29,15 +29,15 @@ func (d *Dispatch) sendCancel(now fleet.Time, j *job, out *Effects) {
 	j.cancelSent = true
 	if n := j.held; n != nil && n.open && n.pending == nil {
 		n.past.note(now, NodeCanceling, j.spec.ID, "")
-		out.Sends = append(out.Sends, Send{Kind: SendCancel, Node: n.rec.ID, Epoch: n.epoch, Job: j.spec.ID, Attempt: j.row.Attempt, GraceMs: j.graceMs})
+		out.Sends = append(out.Sends, Send{Kind: SendCancel, Node: n.slot.ID, Epoch: n.epoch, Job: j.spec.ID, Attempt: j.row.Attempt, GraceMs: j.graceMs})
 	}
 }
 
 // refuse answers what a node may not say, and leaves a note of it.
 func refuse(n *node, a Attempt, action string, out *Effects) {
 	const detail = "this attempt belongs to another node"
-	out.Sends = append(out.Sends, Send{Kind: SendError, Node: n.rec.ID, Epoch: n.epoch, Job: a.Job, Attempt: a.Attempt, Code: fleet.CodeNotYours, Detail: detail})
-	note(n.rec.ID, a, action, detail, out)
+	out.Sends = append(out.Sends, Send{Kind: SendError, Node: n.slot.ID, Epoch: n.epoch, Job: a.Job, Attempt: a.Attempt, Code: fleet.CodeNotYours, Detail: detail})
+	note(n.slot.ID, a, action, detail, out)
 }
 
 func note(node string, a Attempt, action, detail string, out *Effects) {
@@ -142,12 +142,12 @@ func (d *Dispatch) judge(now fleet.Time, n *node, a Attempt, res *fleet.Result, 
 		switch node, known := j.nodeOfPast(a.Attempt); {
 		case !known:
 			d.recall(n, a, res.Digest, out)
-		case node != n.rec.ID:
+		case node != n.slot.ID:
 			refuse(n, a, AuditResultNotYours, out)
 		default:
 			fence(n, a, "a newer attempt was assigned", out)
 		}
-	case a.Attempt > j.row.Attempt || j.row.Node != n.rec.ID:
+	case a.Attempt > j.row.Attempt || j.row.Node != n.slot.ID:
 		refuse(n, a, AuditResultNotYours, out)
 	case j.row.State.Terminal():
 		j.late = true // of the very result that ended it, or of another: known at the commit
@@ -159,16 +159,16 @@ func (d *Dispatch) judge(now fleet.Time, n *node, a Attempt, res *fleet.Result, 
 }
 
 func (d *Dispatch) recall(n *node, a Attempt, digest [32]byte, out *Effects) {
-	out.Recalls = append(out.Recalls, Recall{Node: n.rec.ID, Epoch: n.epoch, Job: a.Job, Attempt: a.Attempt, Digest: digest})
+	out.Recalls = append(out.Recalls, Recall{Node: n.slot.ID, Epoch: n.epoch, Job: a.Job, Attempt: a.Attempt, Digest: digest})
 }
 
 func fence(n *node, a Attempt, detail string, out *Effects) {
 	out.Sends = append(out.Sends, resultAck(n, a, VerdictFenced))
-	note(n.rec.ID, a, AuditResultFenced, detail, out)
+	note(n.slot.ID, a, AuditResultFenced, detail, out)
 }
 
 func resultAck(n *node, a Attempt, v Verdict) Send {
-	return Send{Kind: SendResultAck, Node: n.rec.ID, Epoch: n.epoch, Job: a.Job, Attempt: a.Attempt, Verdict: v}
+	return Send{Kind: SendResultAck, Node: n.slot.ID, Epoch: n.epoch, Job: a.Job, Attempt: a.Attempt, Verdict: v}
 }
 
 // accept ends the attempt by its result, and the job unless the fleet was at

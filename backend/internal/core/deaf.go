@@ -26,10 +26,7 @@ type probe struct {
 }
 
 // deaf reports the hold.
-func (n *node) deaf() bool {
-	_, stands := hold.Find(n.rec.Holds, fleet.HoldDeaf, fleet.OwnerAuto)
-	return stands
-}
+func (n *node) deaf() bool { return n.slot.Blocks().Has(fleet.Deaf) }
 
 // unanswered counts an offer to the node.
 func (d *Dispatch) unanswered(now fleet.Time, n *node, out *Effects) {

@@ -42,7 +42,7 @@ func (d *Dispatch) decideAll(now fleet.Time, r *route, request *schedule.Request
 // pickAll completes the pool's best node to as many as are asked for; false: the
 // pool does not have them.
 func (d *Dispatch) pickAll(p *schedule.Pool, request *schedule.Request, count int32, avoid []schedule.Exclusion, best *schedule.Node) bool {
-	d.picked = append(d.picked[:0], d.nodes[best.ID])
+	d.picked = append(d.picked[:0], nodeOf(best))
 	if count <= 1 {
 		return true
 	}
@@ -53,17 +53,20 @@ func (d *Dispatch) pickAll(p *schedule.Pool, request *schedule.Request, count in
 		if next == nil {
 			return false
 		}
-		d.picked = append(d.picked, d.nodes[next.ID])
+		d.picked = append(d.picked, nodeOf(next))
 		taken = append(taken, schedule.Exclusion{Node: next})
 	}
 	return true
 }
 
-// kept copies the scratch decision.
+// kept copies the scratch decision. One pool, as nearly all have, lies beside it.
 func (d *Dispatch) kept() *fleet.Decision {
-	dec := d.scratch
-	dec.Pools = slices.Clone(dec.Pools)
-	return &dec
+	kept := &struct {
+		fleet.Decision
+		first [1]fleet.Tally
+	}{Decision: d.scratch}
+	kept.Pools = append(kept.first[:0], d.scratch.Pools...)
+	return &kept.Decision
 }
 
 // unchoose makes the scratch decision that of work which waits, also when a node

@@ -63,6 +63,7 @@ type Dispatch struct {
 	queue  *schedule.Queue
 	paused int // jobs that are queued and stand in no line
 	routes map[routeKey]*route
+	route  *route // that was looked for last, or nil
 	timers timers
 	alarms alarm.Book
 	look   look
@@ -106,7 +107,7 @@ func (d *Dispatch) clear() {
 	d.poolIDs, d.order, d.owners = nil, nil, map[int64]int32{}
 	d.appIDs, d.bound = nil, map[string]int32{}
 	d.index, d.queue, d.paused = schedule.NewIndex(), schedule.NewQueue(), 0
-	d.routes = map[routeKey]*route{}
+	d.routes, d.route = map[routeKey]*route{}, nil
 	d.freed, d.woken = nil, nil
 	d.placements, d.placed, d.byKey = map[ids.JobID]*holding{}, nil, map[placementKey]*holding{}
 	d.uses, d.ended = map[string]*use{}, ends{}
@@ -218,7 +219,7 @@ func (d *Dispatch) RemovePool(id string) {
 	delete(d.pools, id)
 	d.poolIDs = slices.DeleteFunc(d.poolIDs, func(other string) bool { return other == id })
 	d.index.Drop(id)
-	clear(d.routes)
+	d.unroute()
 }
 
 func (d *Dispatch) setPool(p fleet.Pool) {

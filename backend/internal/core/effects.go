@@ -50,26 +50,18 @@ type Effects struct {
 
 // Reset empties e for the next batch and keeps its memory.
 func (e *Effects) Reset() {
-	clear(e.Inserts)
-	clear(e.Updates)
-	clear(e.Attempts)
-	clear(e.Reservations)
-	clear(e.Fallbacks)
-	clear(e.Sessions)
-	clear(e.Identities)
-	clear(e.Inventories)
-	clear(e.Placements)
-	clear(e.Holds)
-	clear(e.Alarms)
-	clear(e.Audits)
-	clear(e.Sends)
-	clear(e.Unplaced)
-	*e = Effects{
-		Inserts: e.Inserts[:0], Updates: e.Updates[:0], Attempts: e.Attempts[:0], Reservations: e.Reservations[:0],
-		Fallbacks: e.Fallbacks[:0], Sessions: e.Sessions[:0], Identities: e.Identities[:0],
-		Inventories: e.Inventories[:0], Placements: e.Placements[:0], Holds: e.Holds[:0], Alarms: e.Alarms[:0], Audits: e.Audits[:0],
-		Sends: e.Sends[:0], Recalls: e.Recalls[:0], Unplaced: e.Unplaced[:0], acks: e.acks[:0],
-	}
+	e.Inserts, e.Updates, e.Attempts = emptied(e.Inserts), emptied(e.Updates), emptied(e.Attempts)
+	e.Reservations, e.Fallbacks, e.Sessions = emptied(e.Reservations), emptied(e.Fallbacks), emptied(e.Sessions)
+	e.Identities, e.Inventories, e.Placements = emptied(e.Identities), emptied(e.Inventories), emptied(e.Placements)
+	e.Holds, e.Alarms, e.Audits = emptied(e.Holds), emptied(e.Alarms), emptied(e.Audits)
+	e.Sends, e.Recalls, e.Unplaced, e.acks = emptied(e.Sends), emptied(e.Recalls), emptied(e.Unplaced), emptied(e.acks)
+	e.Reload, e.gen = false, 0
+}
+
+// emptied keeps the memory of a list, and nothing of what it led to.
+func emptied[T any](list []T) []T {
+	clear(list)
+	return list[:0]
 }
 
 // Durable reports whether there is anything to commit.
@@ -307,6 +299,18 @@ type HeartbeatAck struct {
 	Holds  []fleet.Hold
 	Cancel []Attempt
 	Void   []Attempt
+}
+
+// Nearly every acknowledgement says one of these. Nobody changes them.
+var unknownSession, plainAck = &HeartbeatAck{}, &HeartbeatAck{OK: true}
+
+// kept is a of which there may be many.
+func (a HeartbeatAck) kept() *HeartbeatAck {
+	if a.OK && len(a.Holds)+len(a.Cancel)+len(a.Void) == 0 {
+		return plainAck
+	}
+	kept := a
+	return &kept
 }
 
 // Welcome answers a hello whose session is committed.

@@ -18,8 +18,8 @@ type stored struct {
 // entry is a job's place in the batch that is being filled.
 type entry struct {
 	gen     uint64 // of the batch; another one: the job is not in it
+	at      int    // in Inserts or Updates
 	insert  bool
-	at      int  // in Inserts or Updates
 	fresh   bool // the reservation that is held was made in this batch
 	adopt   bool // by adoption
 	assign  int  // in Reservations, or -1
@@ -59,7 +59,7 @@ func (d *Dispatch) write(j *job, out *Effects) {
 	}
 	held := ""
 	if j.held != nil {
-		held = j.held.rec.ID
+		held = j.held.slot.ID
 	} else {
 		e.fresh, e.adopt = false, false
 	}

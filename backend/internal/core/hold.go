@@ -89,7 +89,7 @@ func (d *Dispatch) passHolds(now fleet.Time, n *node, out *Effects) {
 // holdDue looks at holds of which one may have passed.
 func (d *Dispatch) holdDue(now fleet.Time, t timer, out *Effects) {
 	n := t.node
-	if t.at != n.holdTimer || d.nodes[n.rec.ID] != n {
+	if t.at != n.holdTimer {
 		return
 	}
 	n.holdTimer = fleet.Never

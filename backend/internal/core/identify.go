@@ -21,14 +21,15 @@ const maxEarlier = 8
 
 // knownOf is what this process learned of who a node is; it outlives a Load.
 type knownOf struct {
+	confirmed bool               // a value was confirmed to this process
 	newest    identity.Presented // of the newest hello that was taken; empty: none was
 	earlier   []string           // boot ids of sessions before that one
-	awaits    bool               // the newest session's value waits for a heartbeat
-	confirmed bool               // a value was confirmed to this process
 	secret    fleet.Sum          // of the newest session
 	turned    fleet.Sum          // the node's, since a rotation ended here; zero: none did
 	rotated   string             // that rotation, or one that was given up
 }
+
+func (n *node) forgetKnown() { *n.known, n.awaits = knownOf{}, false }
 
 // entryAt is where in which batch the newest write of something stands.
 type entryAt struct {
@@ -87,8 +88,8 @@ func (d *Dispatch) identify(now fleet.Time, n *node, ev *HelloEvent, out *Effect
 // openIdentity notes what the session's welcome will bring.
 func (d *Dispatch) openIdentity(now fleet.Time, n *node, ev *HelloEvent, out *Effects) {
 	p, held := presentedOf(ev), n.quarantined()
-	n.known.awaits = ev.ChainNext != fleet.Sum{}
-	if !n.known.awaits && ev.Chain == (fleet.Sum{}) && !held {
+	n.awaits = ev.ChainNext != fleet.Sum{}
+	if !n.awaits && ev.Chain == (fleet.Sum{}) && !held {
 		return // a node that knows nothing of it
 	}
 	n.rec.Identity = identity.Opened(n.rec.Identity, &p, ev.ChainNext, now, held)
@@ -98,10 +99,10 @@ func (d *Dispatch) openIdentity(now fleet.Time, n *node, ev *HelloEvent, out *Ef
 // confirm takes the session's first heartbeat: the node has stored what its
 // welcome brought.
 func (d *Dispatch) confirm(n *node, out *Effects) {
-	if !n.known.awaits {
+	if !n.awaits {
 		return
 	}
-	n.known.awaits = false
+	n.awaits = false
 	id, changed := identity.Confirm(n.rec.Identity)
 	if changed {
 		n.known.confirmed = true

@@ -26,6 +26,8 @@ type job struct {
 	spec *fleet.JobSpec
 	row  JobRow
 	wait schedule.Waiter
+	use  *use  // of its app
+	kind *kind // among the app's open jobs
 
 	reserve *reserve // a node is kept for it, or nil
 
@@ -33,25 +35,25 @@ type job struct {
 	cohort *cohort      // in which it waits, or nil
 	ledger ledger
 
-	stage    stage
-	held     *node // that has a reservation for it
-	heldAt   int   // in held.jobs
-	boot     string
-	percent  int32
-	listed   uint64 // the last report of its node that named it
-	missed   uint8  // reports since that should have named it
-	startDue bool   // start goes out when the adoption is committed
+	held   *node // that has a reservation for it
+	heldAt int   // in held.jobs
+	boot   string
+	listed uint64 // the last report of its node that named it
 
-	graceMs    int64      // of a cancel
-	cancelEnds fleet.Time // when it ends without the node's word
+	percent    int32
+	stage      stage
+	missed     uint8 // reports since then that should have named it
+	startDue   bool  // start goes out when the adoption is committed
 	cancelSent bool
 	draining   bool // its node was asked to end the attempt because it is drained
 	overrun    bool // or because it ran longer than it may
 	late       bool // its node sent a result after the job had ended otherwise
+	paused     bool // queued, and in no line
 
-	paused   bool        // queued, and in no line
-	expires  fleet.Time  // when it will have waited longer than it may
-	endCause fleet.Cause // that ended the newest attempt
+	graceMs    int64       // of a cancel
+	cancelEnds fleet.Time  // when it ends without the node's word
+	expires    fleet.Time  // when it will have waited longer than it may
+	endCause   fleet.Cause // that ended the newest attempt
 
 	placed  *fleet.Decision // of the current attempt
 	ended   fleet.Time      // of the current attempt; 0: open or unknown
@@ -86,7 +88,7 @@ func (j *job) state() fleet.JobState {
 // orphanOf reports a waiting job whose newest attempt was orphaned on the node
 // and not superseded: it may still come back, or its result when it was drained.
 func (j *job) orphanOf(n *node) bool {
-	return j.row.State == fleet.JobQueued && j.row.Outcome == fleet.AttemptOrphaned && j.row.Node == n.rec.ID
+	return j.row.State == fleet.JobQueued && j.row.Outcome == fleet.AttemptOrphaned && j.row.Node == n.slot.ID
 }
 
 // usedUp reports that no attempt is left.
@@ -119,7 +121,7 @@ func (j *job) nodeOfPast(attempt int32) (string, bool) {
 func (d *Dispatch) hold(j *job, n *node) {
 	j.held, j.heldAt = n, len(n.jobs)
 	n.jobs = append(n.jobs, j)
-	d.useSlots(j.spec.App, j.spec.Demands.Slots)
+	d.useSlots(j.use, j.spec.Demands.Slots)
 	d.seen(n)
 }
 
@@ -135,7 +137,7 @@ func (d *Dispatch) release(j *job) {
 	n.jobs = n.jobs[:len(n.jobs)-1]
 	j.held = nil
 	d.index.Release(&n.slot, &j.spec.Demands)
-	d.useSlots(j.spec.App, -j.spec.Demands.Slots)
+	d.useSlots(j.use, -j.spec.Demands.Slots)
 	d.seen(n)
 	d.free(n)
 }
@@ -207,7 +209,7 @@ func (d *Dispatch) finish(now fleet.Time, j *job, state fleet.JobState, cause fl
 	}
 	d.waits(now, j, waitsNot)
 	d.closeJob(j)
-	d.useOf(j.spec.App).eased(now)
+	j.use.eased(now)
 	j.stage = stageNone
 	d.release(j)
 	d.dequeue(j)

@@ -86,9 +86,9 @@ func (d *Dispatch) inherit(now fleet.Time, n, old *node) {
 	case n.rec.Epoch > old.epoch: // another process has had a session of it since
 		d.closeLater(old, fleet.CodeConflict, CloseSuperseded)
 	default:
-		old.registered(n.rec)
+		old.registered(*n.rec)
 		n.live = old.live
-		n.recallIdentity(&old.rec)
+		n.recallIdentity(old.rec)
 		if n.rec.BootID != old.rec.BootID { // its commit was not known of
 			n.bootSince = now
 		}

@@ -13,15 +13,16 @@ import (
 )
 
 // node is a node's record with what this process knows of it.
+// It is small, so that what heartbeats touch of ten thousand of them stays near:
+// what they don't lies elsewhere.
 type node struct {
-	rec  fleet.NodeRecord
-	rev  uint64        // of the newest change that can be seen
+	rec  *fleet.NodeRecord
 	slot schedule.Node // its place in the index
-	live
+	rev  uint64        // of the newest change that can be seen
+	jobs []*job        // with a reservation here
+	live               // beside what a heartbeat touches of the others
 
-	jobs []*job // with a reservation here
-
-	placements []*holding    // likewise
+	placements []*holding    // likewise with a reservation
 	owner      int64         // whose own node it counts as; 0: nobody's
 	timer      fleet.Time    // when its lease is looked at
 	freed      bool          // in Dispatch.freed
@@ -36,35 +37,40 @@ type node struct {
 
 // live is what only the node's sessions tell: it outlives a Load.
 type live struct {
-	lease     lease.Lease
-	epoch     int64             // of the newest session
+	epoch         int64 // of the newest session
+	open          bool  // that session's connection stands
+	accepting     bool
+	healthy       bool
+	pending       *HelloEvent // its hello, until the session is committed
+	lease         lease.Lease
+	silences      hold.Silences
+	acceptReason  string
+	healthReasons []string
+	spooled       int64
+	loadMilli     int64
+	memoryMiB     int64
+	skewMs        int64 // of its clock
+	roundTrip     int64 // ms, as the newest heartbeat said of an earlier one; 0: nothing
+	awaits        bool  // the newest session's chain value waits for a heartbeat
+	known         *knownOf
+
 	report    *fleet.NodeReport // of the newest committed hello; nil: none since this process began
 	bootSince fleet.Time        // when this process first heard of its boot; 0: it had that boot before
-	open      bool              // that session's connection stands
-	pending   *HelloEvent       // its hello, until the session is committed
 	hellos    hellos
 	strays    hellos     // of its duplicates
 	doubt     fleet.Time // until then the work of another process than the session's may still run
 
 	inventory *fleet.Inventory // not known to be stored yet, or nil
 
-	past       past
-	known      knownOf
+	past       *past
 	fell       fleet.Time // when its lease became suspect last by what the node did; 0: not since this process began
 	rejections hold.Rejections
-	silences   hold.Silences
 	probe      probe // the newest; of a deaf node
 	flaps      hold.Flaps
-
-	accepting     bool
-	acceptReason  string
-	healthy       bool
-	healthReasons []string
-	spooled       int64
-	loadMilli     int64
-	memoryMiB     int64
-	skewMs        int64 // of its clock
 }
+
+// nodeOf gives the node that has this place in the index.
+func nodeOf(slot *schedule.Node) *node { return slot.Owner.(*node) }
 
 // ready reports a node that may be offered work: its session is committed and
 // its lease is ready.
@@ -103,8 +109,8 @@ func (n *node) blocks() schedule.Blocks {
 }
 
 func (d *Dispatch) newNode(rec fleet.NodeRecord) *node {
-	n := &node{rec: rec, timer: fleet.Never, holdTimer: fleet.Never, live: live{accepting: true, healthy: true}}
-	n.slot.ID = rec.ID
+	n := &node{rec: &rec, timer: fleet.Never, holdTimer: fleet.Never, live: live{accepting: true, healthy: true, known: &knownOf{}, past: &past{}}}
+	n.slot.ID, n.slot.Owner = rec.ID, n
 	if rec.Left {
 		n.lease.State = fleet.LeaseLeft
 	}
@@ -222,8 +228,8 @@ func (d *Dispatch) putNode(now fleet.Time, rec fleet.NodeRecord, gone string, ou
 		rec.Holds = hold.Merged(rec.Holds, n.rec.Holds)
 		rec.Identity = n.mergedIdentity(&rec)
 		was := n.rec.Identity
-		n.past.noteRecord(now, &n.rec, &rec)
-		n.rec = rec
+		n.past.noteRecord(now, n.rec, &rec)
+		n.rec = &rec
 		d.heedIdentity(now, n, &was, out)
 		if left {
 			d.close(n, fleet.CodeForbidden, gone, out)
@@ -297,7 +303,7 @@ func (d *Dispatch) watch(now fleet.Time, n *node) {
 // leaseDue looks at a lease whose time may have passed.
 func (d *Dispatch) leaseDue(now fleet.Time, t timer, out *Effects) {
 	n := t.node
-	if t.at != n.timer || d.nodes[n.rec.ID] != n {
+	if t.at != n.timer {
 		return
 	}
 	n.timer = fleet.Never

@@ -15,8 +15,6 @@ type past struct {
 	hours  hourly // how often it was chosen
 	events recent[NodeEvent]
 	opened fleet.Time // the newest session; 0: none
-	// roundTrip is what the newest heartbeat said of an earlier one, in milliseconds; 0: nothing.
-	roundTrip int64
 }
 
 // So many are remembered and shown of one node.
@@ -93,7 +91,7 @@ func (p *past) note(at fleet.Time, kind NodeEventKind, job ids.JobID, detail str
 
 // noteSession remembers that a session opened.
 func (p *past) noteSession(at fleet.Time, epoch int64, agent string) {
-	p.opened, p.roundTrip = at, 0
+	p.opened = at
 	p.events.add(NodeEvent{At: at, Kind: NodeOpened, Epoch: epoch, Detail: agent}, maxEvents)
 }
 
@@ -137,7 +135,7 @@ func (d *Dispatch) NodePast(now fleet.Time, id string) NodePast {
 	times, since := n.past.hours.day(now)
 	return NodePast{
 		ChosenTimes: times, ChosenSince: since,
-		OpenedAt: n.past.opened, Times: d.leases(), RoundTripMs: n.past.roundTrip, Record: n.rec, Free: n.slot.Free(),
+		OpenedAt: n.past.opened, Times: d.leases(), RoundTripMs: n.roundTrip, Record: *n.rec, Free: n.slot.Free(),
 		Chosen: n.past.chosen.list(), Rejected: d.rejectedBy(n), Events: n.past.events.list(), Lease: n.lease.Past,
 	}
 }

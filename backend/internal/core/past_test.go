@@ -22,7 +22,7 @@ func TestNodePast_RemembersWhatHappenedAndWhatWaits(t *testing.T) {
 		w.submit(w.spec("a1", 2), "") // of the same kind: told once
 	}
 	w.commit()
-	rec := w.d.nodes["n1"].rec
+	rec := *w.d.nodes["n1"].rec
 	rec.Version++
 	rec.Holds = []fleet.Hold{{Kind: fleet.HoldCordon, Owner: fleet.OwnerOperator, Actor: "ada", Reason: "disk"}}
 	w.d.PutNode(w.now, rec, w.pending)

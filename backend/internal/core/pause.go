@@ -23,7 +23,7 @@ func (d *Dispatch) pause(now fleet.Time, j *job, cause fleet.Cause, until fleet.
 func (d *Dispatch) rest(now fleet.Time, j *job) {
 	j.paused = true
 	d.paused++
-	d.useOf(j.spec.App).paused++
+	j.use.paused++
 	if j.row.NotBefore > 0 {
 		d.timers.add(timer{at: max(now, j.row.NotBefore), kind: wakeDue, job: j.spec.ID})
 	}
@@ -34,7 +34,7 @@ func (d *Dispatch) unpause(j *job) {
 	if j.paused {
 		j.paused, j.row.NotBefore = false, 0
 		d.paused--
-		d.useOf(j.spec.App).paused--
+		j.use.paused--
 	}
 }
 

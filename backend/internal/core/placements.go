@@ -117,7 +117,7 @@ func (d *Dispatch) keep(p *holding, on []*node) {
 		d.seen(n)
 	}
 	d.useOf(p.spec.App).placements++
-	d.useSlots(p.spec.App, slotsOf(p.spec))
+	d.useSlots(d.useOf(p.spec.App), slotsOf(p.spec))
 	d.placements[p.spec.ID] = p
 	at, _ := d.findPlaced(p.spec.ID)
 	d.placed = slices.Insert(d.placed, at, p)
@@ -137,7 +137,7 @@ func (d *Dispatch) letGo(p *holding) {
 	}
 	p.on = nil
 	d.useOf(p.spec.App).placements--
-	d.useSlots(p.spec.App, -slotsOf(p.spec))
+	d.useSlots(d.useOf(p.spec.App), -slotsOf(p.spec))
 	if at, found := d.findPlaced(p.spec.ID); found {
 		d.placed = slices.Delete(d.placed, at, at+1)
 	}

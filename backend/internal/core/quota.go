@@ -9,10 +9,10 @@ import (
 
 // useSlots counts the slots that an app has reserved, by jobs and placements. What
 // it gives back may let its own waiting work go on.
-func (d *Dispatch) useSlots(app string, by int64) {
-	d.useOf(app).slots += by
+func (d *Dispatch) useSlots(u *use, by int64) {
+	u.slots += by
 	if by < 0 {
-		d.relax(app)
+		d.relax(u.app)
 	}
 }
 

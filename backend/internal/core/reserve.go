@@ -49,7 +49,7 @@ func (d *Dispatch) reserveStuck(now fleet.Time) {
 			continue
 		}
 		if w, slot := d.queue.Stuck(now, now-d.cfg.ReserveAfter, d.index.Pool(p.pool), p.demand); w != nil {
-			d.reserve(d.jobs[w.Job], d.nodes[slot.ID])
+			d.reserve(d.jobs[w.Job], nodeOf(slot))
 		}
 	}
 	clear(d.small)

@@ -67,7 +67,7 @@ func (n *node) stale(secret fleet.Sum) bool {
 // anew.
 func (n *node) mergedIdentity(rec *fleet.NodeRecord) fleet.Identity {
 	if n.rec.Left && !rec.Left {
-		n.known = knownOf{}
+		n.forgetKnown()
 		return rec.Identity
 	}
 	id := identity.Merged(rec.Identity, n.rec.Identity)
@@ -81,7 +81,7 @@ func (n *node) mergedIdentity(rec *fleet.NodeRecord) fleet.Identity {
 // one may not have reached it.
 func (n *node) recallIdentity(old *fleet.NodeRecord) {
 	if old.Left && !n.rec.Left {
-		n.known = knownOf{}
+		n.forgetKnown()
 	}
 	if id := &n.rec.Identity; id.Rotation != "" && id.Rotation == n.known.rotated {
 		n.known.rotated, n.known.turned = "", fleet.Sum{}

@@ -26,6 +26,7 @@ func keyOf(spec *fleet.JobSpec) routeKey {
 
 // route is a resolution that is kept until something of it changes.
 type route struct {
+	key   routeKey
 	chain pool.Chain
 	tries []string
 	pools []*schedule.Pool // of tries
@@ -57,12 +58,22 @@ func (d *Dispatch) routeOf(spec *fleet.JobSpec) *route { return d.routeBy(keyOf(
 
 // routeBy gives the work's route and keeps it for the next that resolves alike.
 func (d *Dispatch) routeBy(key routeKey) *route {
+	if r := d.route; r != nil && r.key == key {
+		return r
+	}
 	r := d.routes[key]
 	if r == nil {
-		r = newRoute(d.chainIf(key, d.owners), d.index.Pool)
+		r = newRoute(key, d.chainIf(key, d.owners), d.index.Pool)
 		d.routes[key] = r
 	}
+	d.route = r
 	return r
+}
+
+// unroute forgets what was resolved.
+func (d *Dispatch) unroute() {
+	clear(d.routes)
+	d.route = nil
 }
 
 // quietRoute is routeBy for whoever only looks: it keeps nothing.
@@ -70,11 +81,11 @@ func (d *Dispatch) quietRoute(key routeKey) *route {
 	if r := d.routes[key]; r != nil {
 		return r
 	}
-	return newRoute(d.chainIf(key, d.owners), d.index.Look)
+	return newRoute(key, d.chainIf(key, d.owners), d.index.Look)
 }
 
-func newRoute(chain pool.Chain, find func(id string) *schedule.Pool) *route {
-	r := &route{chain: chain, tries: chain.Tries()}
+func newRoute(key routeKey, chain pool.Chain, find func(id string) *schedule.Pool) *route {
+	r := &route{key: key, chain: chain, tries: chain.Tries()}
 	for _, id := range r.tries {
 		r.pools = append(r.pools, find(id))
 	}
@@ -83,7 +94,7 @@ func newRoute(chain pool.Chain, find func(id string) *schedule.Pool) *route {
 
 // reroute resolves the waiting work that matches anew.
 func (d *Dispatch) reroute(now fleet.Time, match func(*fleet.JobSpec) bool) {
-	clear(d.routes)
+	d.unroute()
 	var moved []*job
 	for _, w := range d.queue.All() {
 		if j := d.jobs[w.Job]; match(j.spec) {

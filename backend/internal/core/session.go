@@ -49,7 +49,7 @@ func (d *Dispatch) opened(now fleet.Time, n *node, out *Effects) {
 	}
 	n.rec.Holds = hold.Without(n.rec.Holds, fleet.HoldDrain, fleet.OwnerSelf)
 	d.turnPlacements(now, n, out)
-	n.accepting, n.acceptReason, n.healthy, n.healthReasons = true, "", true, nil
+	n.accepting, n.acceptReason, n.healthy, n.healthReasons, n.roundTrip = true, "", true, nil, 0
 	n.past.noteSession(now, n.epoch, ev.Report.AgentVersion)
 	n.silences, n.probe.at = hold.Silences{}, 0
 	welcome := &Welcome{Pool: n.rec.Pool, Holds: n.rec.Holds}
@@ -83,24 +83,29 @@ func (n *node) booted(now fleet.Time, boot string) {
 // should. The answer repeats what must be true of the node.
 func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb HeartbeatEvent, out *Effects) {
 	n := d.nodes[id]
-	ack := &HeartbeatAck{}
-	out.Sends = append(out.Sends, Send{Kind: SendHeartbeatAck, Node: id, Epoch: epoch, Ack: ack})
+	at := len(out.Sends)
+	out.Sends = append(out.Sends, Send{Kind: SendHeartbeatAck, Node: id, Epoch: epoch, Ack: unknownSession})
 	if n == nil || !n.speaks(epoch) {
 		return
 	}
 	d.renew(now, n, out)
-	ack.OK, ack.Holds = true, n.rec.Holds
+	ack := HeartbeatAck{OK: true}
+	if n.slot.Blocks() != 0 { // else it has no holds
+		ack.Holds = n.rec.Holds
+	}
 	if n.pending != nil {
+		out.Sends[at].Ack = ack.kept()
 		return
 	}
 	if !hb.Unsaved {
 		d.confirm(n, out)
 	}
+	turned := n.accepting != hb.Accepting || n.healthy != hb.Healthy
 	n.accepting, n.acceptReason = hb.Accepting, hb.Reason
 	n.healthy, n.healthReasons = hb.Healthy, hb.HealthReasons
 	n.spooled = hb.Spooled
 	n.loadMilli, n.memoryMiB = hb.LoadMilli, hb.MemoryMiB
-	n.past.roundTrip = hb.RoundTripMs
+	n.roundTrip = hb.RoundTripMs
 	n.skewed(hb.SkewMs)
 	d.seen(n)
 	ack.Void = d.reconcile(now, n, hb.Running, hb.Spooled, false, nil, out)
@@ -110,7 +115,10 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 			ack.Cancel = append(ack.Cancel, Attempt{Job: j.spec.ID, Attempt: j.row.Attempt, GraceMs: j.graceMs})
 		}
 	}
-	d.reblock(n)
+	out.Sends[at].Ack = ack.kept()
+	if turned {
+		d.reblock(n)
+	}
 	d.settle(now, out)
 }
 
@@ -213,7 +221,7 @@ func (d *Dispatch) reconcile(now fleet.Time, n *node, running []Running, spooled
 
 // claim takes a node's word that it has an attempt; false: it must not.
 func (d *Dispatch) claim(now fleet.Time, n *node, j *job, r *Running, hello bool, out *Effects) bool {
-	if j.row.Attempt != r.Attempt || j.row.Node != n.rec.ID {
+	if j.row.Attempt != r.Attempt || j.row.Node != n.slot.ID {
 		return false
 	}
 	switch j.row.State {

@@ -7,15 +7,23 @@ import (
 
 // use is what an app has of the fleet now, against its share.
 type use struct {
+	app        string
 	open       int64 // jobs that have not ended
 	slots      int64 // reserved by its jobs and placements
 	placements int64 // that last
 	paused     int64 // jobs that are queued and stand in no line
 
-	kinds map[schedule.Kind]int32 // open jobs by what they ask for
+	kinds  map[schedule.Kind]*kind // of its open jobs
+	newest *kind                   // of the job that was opened last, or nil
 
 	endedAt fleet.Time // a job or placement of it ended last; 0: none did since the start
 	pace    fleet.Time // from one end to the next, lately
+}
+
+// kind is the open jobs of an app that ask for the same.
+type kind struct {
+	asks schedule.Kind
+	open int32
 }
 
 // maxKinds is how many different kinds of open jobs an app may have: a decision
@@ -24,17 +32,35 @@ const maxKinds = 1000
 
 // openJob and closeJob keep count of an app's open jobs.
 func (d *Dispatch) openJob(j *job) {
-	u := d.useOf(j.spec.App)
-	u.open++
-	u.kinds[schedule.KindOf(&j.wait.Request)]++
+	j.use = d.useOf(j.spec.App)
+	j.kind = j.use.kindOf(schedule.KindOf(&j.wait.Request))
+	j.use.open++
+	j.kind.open++
 }
 
 func (d *Dispatch) closeJob(j *job) {
-	u, kind := d.useOf(j.spec.App), schedule.KindOf(&j.wait.Request)
+	u, k := j.use, j.kind
 	u.open--
-	if u.kinds[kind]--; u.kinds[kind] == 0 {
-		delete(u.kinds, kind)
+	if k.open--; k.open > 0 {
+		return
 	}
+	delete(u.kinds, k.asks)
+	if u.newest == k {
+		u.newest = nil
+	}
+}
+
+func (u *use) kindOf(asks schedule.Kind) *kind {
+	if u.newest != nil && u.newest.asks == asks {
+		return u.newest
+	}
+	k := u.kinds[asks]
+	if k == nil {
+		k = &kind{asks: asks}
+		u.kinds[asks] = k
+	}
+	u.newest = k
+	return k
 }
 
 // tooManifold reports that the app has so many kinds of open jobs that it may not
@@ -44,14 +70,14 @@ func (u *use) tooManifold(spec *fleet.JobSpec) bool {
 		return false
 	}
 	request := schedule.RequestOf(spec)
-	return u.kinds[schedule.KindOf(&request)] == 0
+	return u.kinds[schedule.KindOf(&request)] == nil
 }
 
 // useOf gives the app's.
 func (d *Dispatch) useOf(app string) *use {
 	u := d.uses[app]
 	if u == nil {
-		u = &use{kinds: map[schedule.Kind]int32{}}
+		u = &use{app: app, kinds: map[schedule.Kind]*kind{}}
 		d.uses[app] = u
 	}
 	return u

@@ -193,7 +193,7 @@ func (d *Dispatch) LiveNode(id string) (NodeView, bool) {
 
 func (n *node) view() NodeView {
 	v := NodeView{
-		Record: n.rec, Lease: n.lease.State, Since: n.lease.Since(), Past: n.lease.Past, LastSeen: n.lease.Heard, SessionOpen: n.open,
+		Record: *n.rec, Lease: n.lease.State, Since: n.lease.Since(), Past: n.lease.Past, LastSeen: n.lease.Heard, SessionOpen: n.open,
 		Report: n.report, BootSince: n.bootSince,
 		Accepting: n.accepting, AcceptReason: n.acceptReason, Healthy: n.healthy, HealthReasons: n.healthReasons,
 		Reasons: n.slot.Blocks().List(), Reserved: n.slot.Reserved(), Free: n.slot.Free(),

@@ -101,7 +101,11 @@ func (w *World) tell(do func(now Time)) {
 
 func (w *World) hear(process int64, do func(now Time)) {
 	s := &w.srv
-	if process != s.process || s.postpone(event{kind: evTold, node: -1, do: func() { w.hear(process, do) }}) {
+	if process != s.process {
+		return
+	}
+	if s.paused {
+		s.postpone(event{kind: evTold, node: -1, msg: w.net.doing(func() { w.hear(process, do) })})
 		return
 	}
 	if !s.up || s.doubt {

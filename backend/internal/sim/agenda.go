@@ -34,10 +34,8 @@ const (
 // event is one thing that happens. Only the fields of its kind are set.
 type event struct {
 	at   Time
-	msg  *message
-	conn *conn
-	do   func()
-	n    int64 // of a job, a step or a process
+	msg  *message // also carries the connection or the function that it is about
+	n    int64    // of a job, a step or a process
 	node int32
 	kind eventKind
 }
@@ -65,10 +63,14 @@ const nearby = 1 << 14
 // list is a queue of places; 0: none.
 type list struct{ first, last int32 }
 
-// place is where an event lies still until it happens.
+// place is where an event lies still until it happens. It is half of what the
+// processor reads at once: an event's list or the heap has its time.
 type place struct {
-	event
+	msg   *message
+	n     int64
+	node  int32
 	after int32 // the next of its list
+	kind  eventKind
 }
 
 func newAgenda() agenda { return agenda{next: Never, places: make([]place, 1, 1024)} }
@@ -88,13 +90,14 @@ func (a *agenda) push(ev event) {
 
 // put finds a place for an event.
 func (a *agenda) put(ev event) int32 {
+	p := place{msg: ev.msg, n: ev.n, node: ev.node, kind: ev.kind}
 	at := a.free
 	if at == 0 {
-		a.places = append(a.places, place{event: ev})
+		a.places = append(a.places, p)
 		return int32(len(a.places) - 1)
 	}
 	a.free = a.places[at].after
-	a.places[at] = place{event: ev}
+	a.places[at] = p
 	return at
 }
 
@@ -121,12 +124,12 @@ func (a *agenda) pop() event {
 	l := &a.lists[i]
 	at := l.first
 	p := &a.places[at]
-	top := p.event
+	top := event{at: a.next, msg: p.msg, n: p.n, node: p.node, kind: p.kind}
 	if l.first = p.after; l.first == 0 {
 		a.filled[i/64] &^= 1 << (i % 64)
 		a.next = a.nextFilled(a.next)
 	}
-	*p = place{after: a.free}
+	p.msg, p.after = nil, a.free
 	a.free = at
 	return top
 }

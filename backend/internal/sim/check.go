@@ -107,11 +107,10 @@ func (w *World) checkWaiting() {
 }
 
 func (w *World) couldTake(view *core.FleetView, j *job) string {
-	chains := w.told.chains(j.spec, w.now)
-	if len(chains) == 0 {
+	c, known := w.told.newest(j.spec, w.now)
+	if !known {
 		return ""
 	}
-	c := &chains[len(chains)-1]
 	for _, n := range view.Nodes {
 		rec := &n.Record
 		if ok, _ := c.allows(rec.Pool); !ok || len(n.Reasons) > 0 || !n.ReservedFor.IsZero() || rec.Role != j.spec.Role || w.told.pools[rec.Pool].pool.State != fleet.PoolActive {

@@ -17,16 +17,16 @@ func (w *World) turn(c *Churn, n *node, s *stream, up bool) {
 	at := w.now + s.weibull(d.Shape, d.Scale)
 	if c.Until > 0 && at >= Time(c.Until) {
 		if !up {
-			w.agenda.push(event{at: Time(c.Until), kind: evChurn, node: int32(n.index), do: func() { n.wake(1) }})
+			w.agenda.push(event{at: Time(c.Until), kind: evChurn, node: int32(n.index), msg: w.net.doing(func() { n.wake(1) })})
 		}
 		return
 	}
-	w.agenda.push(event{at: at, kind: evChurn, node: int32(n.index), do: func() {
+	w.agenda.push(event{at: at, kind: evChurn, node: int32(n.index), msg: w.net.doing(func() {
 		if up {
 			n.crash(s.chance(c.Power))
 		} else {
 			n.wake(1)
 		}
 		w.turn(c, n, s, !up)
-	}})
+	})})
 }

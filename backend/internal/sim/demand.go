@@ -8,7 +8,7 @@ import (
 // order is what a client asks for under one idempotency key, until it is answered:
 // each time under a new id.
 type order struct {
-	spec   *fleet.JobSpec // of its first job, which has the id
+	spec   fleet.JobSpec // of its first job, which has the id
 	length Time
 	fails  bool
 	asked  Time
@@ -60,7 +60,8 @@ func (w *World) demand(n int) {
 // order makes one piece of work and submits it.
 func (w *World) order(d *Demand, t *Task) {
 	s := &w.chance.demand
-	o := &order{asked: w.now, length: max(1, Time(d.Run))}
+	o := w.room.orders.take()
+	o.asked, o.length = w.now, max(1, Time(d.Run))
 	o.length = s.between(o.length/2, o.length)
 	o.fails = s.chance(d.Fails)
 	if s.chance(d.Cancel) {
@@ -81,8 +82,8 @@ func (w *World) order(d *Demand, t *Task) {
 }
 
 // spec is the demand's job; what it does not say is the server's default.
-func (d *Demand) spec() *fleet.JobSpec {
-	spec := &fleet.JobSpec{
+func (d *Demand) spec() fleet.JobSpec {
+	spec := fleet.JobSpec{
 		App: d.App, Role: d.Role, Runner: d.Runner, Demands: fleet.Vector{Slots: max(1, d.Slots)},
 		Priority: fleet.DefaultPriority, MaxAttempts: fleet.DefaultMaxAttempts,
 		OnNodeLost: fleet.OnLostRequeue, WhenExhausted: fleet.WhenExhaustedWait, Pool: d.Pool,
@@ -118,10 +119,12 @@ func (w *World) submit(n int) {
 		w.counts.unanswered++
 		w.agenda.push(event{at: w.now + askAgain, kind: evSubmit, node: -1, n: int64(n)})
 	default:
-		j := &job{number: len(w.jobs), order: n, asked: o.asked, length: o.length, fails: o.fails}
-		j.spec = o.spec
+		j := w.room.jobs.take()
+		j.number, j.order, j.asked, j.length, j.fails = len(w.jobs), n, o.asked, o.length, o.fails
+		j.attempts, j.begun = j.firstAttempt[:0], j.firstBegun[:0]
+		j.spec = &o.spec
 		if !o.spec.ID.IsZero() {
-			again := *o.spec
+			again := o.spec
 			j.spec = &again
 		}
 		j.spec.ID = newID(w.now, j.number)

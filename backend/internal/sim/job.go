@@ -30,6 +30,10 @@ type job struct {
 	acks      int     // results acknowledged as stored
 	endedAt   Time
 	refusedBy []refusedBy
+
+	// Room for attempts and begun: most jobs have one attempt.
+	firstAttempt [1]attempt
+	firstBegun   [1]int32
 }
 
 // attempt is an assignment that the store has taken.

@@ -33,7 +33,7 @@ func (w *World) judgeOffer(n *node, s *core.Send) {
 	j := w.store.job(s.Job)
 	n.offers++
 	w.counts.offers++
-	t := &n.told
+	t := n.told
 	switch {
 	case !j.stored || j.row.State != fleet.JobOffered || j.row.Attempt != s.Attempt || j.row.Node != s.Node:
 		w.fail("W3", "offer before its commit: job %d attempt %d to %s", j.number, s.Attempt, s.Node)
@@ -116,21 +116,21 @@ func (w *World) judgeStart(n *node, ref nodecore.Ref) {
 
 // judgePlace: an assignment is inside the pools that its work resolves to, or in
 // default with a record (W1, W11), in a pool that takes new work.
-func (w *World) judgePlace(j *job, r *core.Reservation) {
+func (w *World) judgePlace(j *job, n *node, r *core.Reservation) {
 	decided := j.row.AssignedAt - wallBase - w.clock.offset
 	d := j.row.Decision
 	if d == nil || d.Node != r.Node || len(d.Pools) == 0 || d.Pools[len(d.Pools)-1].Pool != r.Pool || r.Pool != j.row.Pool {
 		w.fail("W1", "job %d is assigned to %s in %s; its decision says %+v", j.number, r.Node, r.Pool, d)
 		return
 	}
-	w.judgeWhere("job", j.number, j.spec, r.Node, r.Pool, j.row.Fallback, decided)
+	w.judgeWhere("job", j.number, j.spec, n, r.Pool, j.row.Fallback, decided)
 }
 
 // judgeWhere: work that was decided then is on a node of a pool that it may go to,
 // and which took new work.
-func (w *World) judgeWhere(what string, number int, spec *fleet.JobSpec, node, pool string, fell bool, decided Time) {
+func (w *World) judgeWhere(what string, number int, spec *fleet.JobSpec, n *node, pool string, fell bool, decided Time) {
 	allowed := false
-	for _, c := range w.told.chains(spec, decided) {
+	for c := range w.told.chains(spec, decided) {
 		ok, fallback := c.allows(pool)
 		allowed = allowed || ok && fallback == fell
 	}
@@ -140,12 +140,11 @@ func (w *World) judgeWhere(what string, number int, spec *fleet.JobSpec, node, p
 			rule = "W11"
 		}
 		w.counts.outside++
-		w.fail(rule, "%s %d of %s runs in %s (fallback %v), outside of its pools %+v", what, number, spec.App, pool, fell, w.told.chains(spec, decided))
+		w.fail(rule, "%s %d of %s runs in %s (fallback %v), outside of its pools %+v", what, number, spec.App, pool, fell, slices.Collect(w.told.chains(spec, decided)))
 	}
 	if p, known := w.told.pools[pool]; known && p.pool.State != fleet.PoolActive && p.since < decided {
 		w.fail("W6", "%s %d is assigned in %s, which is %s", what, number, pool, p.pool.State)
 	}
-	n := w.named[node]
 	if (len(n.told.rec.Holds) > 0 || n.told.self) && n.told.since < decided && n.told.rec.Pool == pool {
 		w.fail("W6", "%s %d is assigned to %s, which is held since %v", what, number, n.id, Span(n.told.since))
 	}
@@ -155,7 +154,7 @@ func (w *World) judgeWhere(what string, number int, spec *fleet.JobSpec, node, p
 // of the node that the core had not been told.
 func (w *World) judgeRefusal(e *core.Effects, r *core.Reservation, n *row) {
 	w.counts.refusals++
-	t := &w.named[r.Node].told
+	t := n.node.told
 	news := t.rec.Version != n.rec.Version || t.rec.Left != n.rec.Left || t.since >= w.srv.virtual(decidedAt(e, r)) ||
 		slices.ContainsFunc(e.Sessions, func(s core.SessionWrite) bool { return s.Node == r.Node }) ||
 		slices.ContainsFunc(e.Reservations, func(x core.Reservation) bool {

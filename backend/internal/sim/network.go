@@ -18,11 +18,11 @@ type network struct {
 // link is a node's way to the server.
 type link struct {
 	rtt            Time
+	slow           Time // added to each way
 	chance         stream
 	noUp, noDown   int // faults that block a direction now
 	loss, twice    Share
 	blockedSince   Time
-	slow           Time // added to each way
 	refusedUntil   Time // nothing answers a dial
 	heldUp, heldDn []held
 }
@@ -47,9 +47,19 @@ type conn struct {
 	lastDown   Time
 }
 
-// message is one of either direction.
+// message is one of either direction, or what else an event is about.
 type message struct {
-	kind      nodecore.SendKind // to the server
+	conn    *conn
+	do      func()
+	answers bool // it is no request
+
+	request
+	answer
+}
+
+// request is what a node says.
+type request struct {
+	kind      nodecore.SendKind
 	ref       nodecore.Ref
 	accepting bool
 	unsaved   bool
@@ -58,8 +68,11 @@ type message struct {
 	spooled   int64
 	result    *fleet.Result
 	chain     string // hello
+}
 
-	send    core.Send // to a node
+// answer is what the server says.
+type answer struct {
+	send    core.Send
 	refusal *nodecore.Refusal
 	redial  Time // with an acknowledgement: dial anew after so long; 0: it does not say
 }
@@ -96,8 +109,27 @@ func (t *network) take() *message {
 }
 
 func (t *network) release(m *message) {
-	*m = message{running: m.running[:0]}
+	if m.answers {
+		m.answer = answer{}
+	} else {
+		m.request = request{running: m.running[:0]}
+	}
+	m.conn, m.do, m.answers = nil, nil, false
 	t.free = append(t.free, m)
+}
+
+// about is what an event of a connection carries.
+func (t *network) about(c *conn) *message {
+	m := t.take()
+	m.conn = c
+	return m
+}
+
+// doing is what an event carries that is a function.
+func (t *network) doing(do func()) *message {
+	m := t.take()
+	m.do = do
+	return m
 }
 
 // oneWay is how long one message travels.
@@ -111,15 +143,14 @@ func (l *link) oneWay() Time {
 
 // dial answers a dial: refused when nobody listens, never when nothing arrives.
 func (t *network) dial(n *node, d nodecore.Dial) {
-	c := &conn{node: n, number: d.Conn, born: n.process}
-	n.conn = c
+	c := n.newConn(d.Conn)
 	now := t.w.now
 	answer := func(trips Time, floor Time) {
 		at := now + 1
 		for range trips {
 			at += 2 * n.link.oneWay()
 		}
-		t.w.agenda.push(event{at: at, kind: evDialed, node: int32(n.index), conn: c, n: int64(floor)})
+		t.w.agenda.push(event{at: at, kind: evDialed, node: int32(n.index), msg: t.about(c), n: int64(floor)})
 	}
 	switch s := &t.w.srv; {
 	case n.link.noUp+n.link.noDown > 0 || s.paused:
@@ -171,24 +202,26 @@ func (t *network) sendUp(n *node, s *nodecore.Send) {
 }
 
 func (t *network) up(c *conn, m *message) {
+	m.conn = c
 	l := &c.node.link
 	if l.noUp > 0 {
 		l.heldUp = append(l.heldUp, held{conn: c, msg: m})
 		return
 	}
 	c.lastUp = max(c.lastUp, t.w.now+l.oneWay())
-	t.w.agenda.push(event{at: c.lastUp, kind: evUp, node: int32(c.node.index), conn: c, msg: m})
+	t.w.agenda.push(event{at: c.lastUp, kind: evUp, node: int32(c.node.index), msg: m})
 }
 
 // down sends the server's message to a node.
 func (t *network) down(c *conn, m *message) {
+	m.conn, m.answers = c, true
 	l := &c.node.link
 	if l.noDown > 0 {
 		l.heldDn = append(l.heldDn, held{conn: c, msg: m})
 		return
 	}
 	c.lastDown = max(c.lastDown, t.w.now+l.oneWay())
-	t.w.agenda.push(event{at: c.lastDown, kind: evDown, node: int32(c.node.index), conn: c, msg: m})
+	t.w.agenda.push(event{at: c.lastDown, kind: evDown, node: int32(c.node.index), msg: m})
 }
 
 // refuse answers a hello that is not taken.
@@ -215,7 +248,7 @@ func (t *network) fin(c *conn) {
 		return
 	}
 	c.lastUp = max(c.lastUp, t.w.now+l.oneWay())
-	t.w.agenda.push(event{at: c.lastUp, kind: evServerGone, node: int32(c.node.index), conn: c})
+	t.w.agenda.push(event{at: c.lastUp, kind: evServerGone, node: int32(c.node.index), msg: t.about(c)})
 }
 
 // clientEnded ends a node's connection with its process.
@@ -240,7 +273,7 @@ func (t *network) serverEnded(n *node) {
 	}
 	c.serverOpen = false
 	if c.clientOpen {
-		t.w.agenda.push(event{at: t.w.now + n.link.oneWay(), kind: evClientGone, node: int32(n.index), conn: c})
+		t.w.agenda.push(event{at: t.w.now + n.link.oneWay(), kind: evClientGone, node: int32(n.index), msg: t.about(c)})
 	}
 }
 
@@ -250,8 +283,8 @@ func (t *network) cut(n *node, late Time) {
 	if c == nil || !c.clientOpen {
 		return
 	}
-	t.w.agenda.push(event{at: t.w.now + n.link.oneWay(), kind: evClientGone, node: int32(n.index), conn: c})
-	t.w.agenda.push(event{at: t.w.now + n.link.oneWay() + late, kind: evServerGone, node: int32(n.index), conn: c})
+	t.w.agenda.push(event{at: t.w.now + n.link.oneWay(), kind: evClientGone, node: int32(n.index), msg: t.about(c)})
+	t.w.agenda.push(event{at: t.w.now + n.link.oneWay() + late, kind: evServerGone, node: int32(n.index), msg: t.about(c)})
 }
 
 // block stops a node's messages in one direction or both; unblock lets go what
@@ -302,7 +335,7 @@ func (t *network) unblock(n *node, up, down bool) {
 
 // ping closes the server's side of a connection that answers nothing any more.
 func (t *network) ping(c *conn) {
-	t.w.agenda.push(event{at: t.w.now + pingLimit, kind: evPing, node: int32(c.node.index), conn: c, n: int64(t.w.now)})
+	t.w.agenda.push(event{at: t.w.now + pingLimit, kind: evPing, node: int32(c.node.index), msg: t.about(c), n: int64(t.w.now)})
 }
 
 func (t *network) pinged(c *conn, since int64) {

@@ -14,38 +14,50 @@ import (
 // shell that carries out what it wants. What it runs is a model: so much time, and
 // an end. The shell decides nothing.
 type node struct {
-	w     *World
-	index int
-	id    string
-	group *Nodes
-	core  *nodecore.Node
-
+	w       *World // from here to first: what every event touches
+	index   int
+	id      string
 	alive   bool
 	ending  bool  // was asked to stop
 	wanted  bool  // begins again when it has stopped
+	sick    bool  // says that it is unhealthy
+	full    bool  // its disk takes nothing
 	process int64 // number of the process; also the boot id
 	timerAt Time  // the tick that counts; Never: none is needed
 	later   Time  // a tick planned after that, which may count again; Never: unknown
+	conn    *conn // the newest of its own
 	runs    []run
 	spool   []handIn // on its disk
-	chain   string   // on its disk: what the newest welcome gave
-	secret  string   // on its disk
-	conn    *conn    // the newest of its own
-	link    link
-	chance  stream
-
-	sick, full bool // says that it is unhealthy; its disk takes nothing
-	spoils     string
-	facts      *fleet.NodeReport
 
 	// What the server's shell knows of it.
 	session, previous *conn
 	heard             Time // its last frame over that session
-	told              toldNode
+	told              *toldNode
 
+	link  link
+	core  nodecore.Node
+	first conn // its first one: most nodes have no other
+
+	group  *Nodes
+	chance stream
+	spoils string
+	chain  string // on its disk: what the newest welcome gave
+	secret string // on its disk
+	facts  *fleet.NodeReport
 	offers int64
 
 	copied, copiedSecret string // of its state, when a copy was made
+}
+
+// newConn makes the node's next connection.
+func (n *node) newConn(number int64) *conn {
+	c := &n.first
+	if c.node != nil {
+		c = &conn{}
+	}
+	c.node, c.number, c.born = n, number, n.process
+	n.conn = c
+	return c
 }
 
 func (w *World) addNode(g *Nodes, k int) {
@@ -53,7 +65,7 @@ func (w *World) addNode(g *Nodes, k int) {
 	if g.Count > 1 {
 		id = fmt.Sprintf("%s-%0*d", g.ID, len(strconv.Itoa(g.Count-1)), k)
 	}
-	n := &node{w: w, index: len(w.nodes), id: id, group: g, timerAt: Never, later: Never, spoils: g.Spoils}
+	n := &node{w: w, told: w.room.told.take(), index: len(w.nodes), id: id, group: g, timerAt: Never, later: Never, spoils: g.Spoils}
 	n.chance = newStream(w.seed, "node", id)
 	w.nodes = append(w.nodes, n)
 	w.named[id] = n
@@ -65,7 +77,7 @@ func (w *World) addNode(g *Nodes, k int) {
 		rec.Capacity.Memory = []fleet.Quantity{{Name: "ram", Amount: g.Memory}}
 	}
 	n.secret = w.nextChain()
-	w.store.nodes = append(w.store.nodes, &row{rec: rec, secret: sumOf(n.secret)})
+	w.store.nodes = append(w.store.nodes, &row{node: n, rec: rec, secret: sumOf(n.secret)})
 	w.net.connect(n)
 	if g.Spoils != "absent" {
 		w.agenda.push(event{at: n.chance.between(0, Time(g.Joins)), kind: evBoot, node: int32(n.index), n: 1})
@@ -105,7 +117,7 @@ func (n *node) boot(process int64) {
 	for i := range n.spool {
 		cfg.Spooled = append(cfg.Spooled, n.spool[i].ref)
 	}
-	n.core = nodecore.New(cfg)
+	n.core.Begin(cfg)
 	n.core.Tick(nodecore.Time(n.w.now), &n.w.wants)
 	n.act()
 }

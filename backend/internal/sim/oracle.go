@@ -44,8 +44,7 @@ func (w *World) judgeBefore(j *job) {
 // scan finds the node with the most remaining slots that can take the job, the
 // lowest id among equals, pool by pool.
 func (w *World) scan(j *job) string {
-	chains := w.told.chains(j.spec, w.now)
-	c := &chains[len(chains)-1]
+	c, _ := w.told.newest(j.spec, w.now)
 	pools := c.pools
 	if c.fallback {
 		pools = append(append([]string(nil), pools...), fleet.PoolDefault)
@@ -71,7 +70,7 @@ func (w *World) scan(j *job) string {
 
 // takes reports a candidate by what the checks know of it.
 func (w *World) takes(n *node, pool string, j *job, reserved *fleet.Vector) bool {
-	t := &n.told
+	t := n.told
 	if t.rec.Pool != pool || t.rec.Role != j.spec.Role || t.rec.Left || t.self || len(t.rec.Holds) > 0 {
 		return false
 	}

@@ -220,7 +220,7 @@ func (w *World) judgeGrant(g *grant) {
 		}
 		seen[on.Node] = true
 		if !g.row.State.Ended() {
-			w.judgeWhere("placement", g.number, spec, on.Node, on.Pool, g.row.Fallback, decided)
+			w.judgeWhere("placement", g.number, spec, w.named[on.Node], on.Pool, g.row.Fallback, decided)
 		}
 	}
 	for _, other := range w.grants {

@@ -164,7 +164,11 @@ func (s *server) applied(process int64) {
 // committed takes a transaction's outcome.
 func (s *server) committed(process int64) {
 	b := s.inFlight
-	if process != s.process || b == nil || s.postpone(event{kind: evCommitted, node: -1, n: process}) {
+	if process != s.process || b == nil {
+		return
+	}
+	if s.paused {
+		s.postpone(event{kind: evCommitted, node: -1, n: process})
 		return
 	}
 	w := s.w
@@ -213,7 +217,11 @@ func (s *server) load(after Time) {
 }
 
 func (s *server) loaded(process int64) {
-	if process != s.process || s.postpone(event{kind: evLoaded, node: -1, n: process}) {
+	if process != s.process {
+		return
+	}
+	if s.paused {
+		s.postpone(event{kind: evLoaded, node: -1, n: process})
 		return
 	}
 	if s.w.store.backAt > s.w.now {
@@ -245,16 +253,12 @@ func (s *server) recall(asked []core.Recall) {
 }
 
 // postpone keeps what comes while the process stands still.
-func (s *server) postpone(e event) bool {
-	if s.paused {
-		s.waiting = append(s.waiting, e)
-	}
-	return s.paused
-}
+func (s *server) postpone(e event) { s.waiting = append(s.waiting, e) }
 
 // arrive takes a message of a node.
 func (s *server) arrive(c *conn, m *message) {
-	if s.postpone(event{kind: evUp, conn: c, msg: m, node: int32(c.node.index)}) {
+	if s.paused {
+		s.postpone(event{kind: evUp, msg: m, node: int32(c.node.index)})
 		return
 	}
 	if !s.up || c.process != s.process || !c.serverOpen {
@@ -337,7 +341,11 @@ func (s *server) hello(c *conn, m *message) {
 
 // gone tells that a connection has ended on the server's side.
 func (s *server) gone(c *conn) {
-	if s.postpone(event{kind: evServerGone, conn: c, node: int32(c.node.index)}) || !c.serverOpen {
+	if s.paused {
+		s.postpone(event{kind: evServerGone, msg: s.w.net.about(c), node: int32(c.node.index)})
+		return
+	}
+	if !c.serverOpen {
 		return
 	}
 	c.serverOpen = false

@@ -23,15 +23,17 @@ type store struct {
 	failP, unknownP Share
 
 	refused refusals
+	held    []*row // by the reservations of the batch that is taken
 }
 
 // row is a node's record with what is reserved on it.
 type row struct {
-	rec      fleet.NodeRecord
-	secret   fleet.Sum
+	node     *node
+	touched  bool
 	reserved fleet.Vector
 	sum      fleet.Vector // scratch of one batch
-	touched  bool
+	rec      fleet.NodeRecord
+	secret   fleet.Sum
 }
 
 // knows reports a secret with which the node may come.
@@ -141,6 +143,7 @@ const wallBase = 1_000_000_000
 // snapshot reads all that is open.
 func (s *store) snapshot() *core.Snapshot {
 	snap := &core.Snapshot{Epoch: s.epoch, Pools: slices.Clone(s.pools), Apps: slices.Clone(s.apps)}
+	snap.Nodes = make([]fleet.NodeRecord, 0, len(s.nodes))
 	for _, n := range s.nodes {
 		rec := n.rec
 		rec.Holds = slices.Clone(rec.Holds)
@@ -185,7 +188,10 @@ func compare(a, b string) int {
 // commit takes the batch and gives what it left out. What it says of nodes comes
 // first, as in the SQL: an assignment may need the hold away that the batch lifts.
 func (s *store) commit(e *core.Effects) []core.Refusal {
-	s.refused.list = s.refused.list[:0]
+	s.refused.list, s.held = s.refused.list[:0], s.held[:0]
+	for i := range e.Reservations {
+		s.held = append(s.held, s.node(e.Reservations[i].Node))
+	}
 	for i := range e.Holds {
 		s.hold(&e.Holds[i])
 	}
@@ -243,7 +249,7 @@ func (s *store) refuseStale(e *core.Effects) {
 func (s *store) refuseOverfull(e *core.Effects) (more bool) {
 	for i := range e.Reservations {
 		if r := &e.Reservations[i]; !s.refused.has(r.Job) {
-			n := s.node(r.Node)
+			n := s.held[i]
 			if !n.touched {
 				n.touched = true
 				n.sum = fleet.Vector{Slots: n.reserved.Slots, Resources: append(n.sum.Resources[:0], n.reserved.Resources...), Memory: append(n.sum.Memory[:0], n.reserved.Memory...)}
@@ -252,8 +258,7 @@ func (s *store) refuseOverfull(e *core.Effects) (more bool) {
 		}
 	}
 	for i := range e.Reservations {
-		r := &e.Reservations[i]
-		n := s.node(r.Node)
+		r, n := &e.Reservations[i], s.held[i]
 		n.touched = false
 		if r.Release || s.refused.has(r.Job) {
 			continue

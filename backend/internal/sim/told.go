@@ -18,6 +18,7 @@ type told struct {
 type toldApp struct {
 	from Time
 	app  fleet.App
+	own  []string // the pool of its owner
 }
 
 type toldPool struct {
@@ -49,7 +50,7 @@ func (t *told) putApp(now Time, a fleet.App) {
 		return
 	}
 	if len(list) == 0 || !sameApp(&list[len(list)-1].app, &a) {
-		t.apps[a.ID] = append(list, toldApp{now, a})
+		t.apps[a.ID] = append(list, toldApp{now, a, []string{fleet.OwnerPool(a.Owner)}})
 		return
 	}
 	list[len(list)-1].app.Version = a.Version
@@ -76,7 +77,7 @@ func (t *told) putPool(now Time, p fleet.Pool) {
 // putNode takes a record as the core takes it: what it says of the node itself
 // may be older than what a newer session has told.
 func (t *told) putNode(n *node, rec fleet.NodeRecord) {
-	old := &n.told
+	old := n.told
 	if rec.Version < old.rec.Version {
 		return
 	}
@@ -155,38 +156,51 @@ func (t *told) goodbye(n *node) { n.told.self, n.told.since = true, n.w.now }
 
 func (t *told) hello(n *node) { n.told.self = false }
 
-// chains lists the resolutions of an app's work at a moment, all of them where
+// chains gives the resolutions of an app's work at a moment, all of them where
 // they changed in that very millisecond.
-func (t *told) chains(spec *fleet.JobSpec, at Time) (list []chain) {
-	if spec.Pool != "" {
-		return []chain{{rule: fleet.RuleCanary, pools: []string{spec.Pool}}}
-	}
-	apps := t.apps[spec.App]
-	for i := range apps {
-		if apps[i].from > at || i+1 < len(apps) && apps[i+1].from < at {
-			continue
+func (t *told) chains(spec *fleet.JobSpec, at Time) func(yield func(chain) bool) {
+	return func(yield func(chain) bool) {
+		if spec.Pool != "" {
+			yield(chain{rule: fleet.RuleCanary, pools: []string{spec.Pool}})
+			return
 		}
-		for _, has := range t.owned(apps[i].app.Owner, at) {
-			list = append(list, resolve(&apps[i].app, spec.Role, has))
+		apps := t.apps[spec.App]
+		for i := range apps {
+			if apps[i].from > at || i+1 < len(apps) && apps[i+1].from < at {
+				continue
+			}
+			for has := range t.owned(apps[i].app.Owner, at) {
+				if !yield(apps[i].resolve(spec.Role, has)) {
+					return
+				}
+			}
 		}
 	}
-	return list
 }
 
-func (t *told) owned(owner int64, at Time) (list []bool) {
-	periods := t.owners[owner]
-	if len(periods) == 0 || periods[0].from > at {
-		return []bool{false}
+// newest gives the last of them; false: nobody told of the app.
+func (t *told) newest(spec *fleet.JobSpec, at Time) (c chain, known bool) {
+	for c = range t.chains(spec, at) {
+		known = true
 	}
-	if periods[0].from == at {
-		list = append(list, false)
-	}
-	for i := range periods {
-		if periods[i].from <= at && (i+1 == len(periods) || periods[i+1].from >= at) {
-			list = append(list, periods[i].has)
+	return c, known
+}
+
+// owned gives whether a user has a node of their own, likewise.
+func (t *told) owned(owner int64, at Time) func(yield func(bool) bool) {
+	return func(yield func(bool) bool) {
+		periods := t.owners[owner]
+		if len(periods) == 0 || periods[0].from >= at {
+			if !yield(false) {
+				return
+			}
+		}
+		for i := range periods {
+			if periods[i].from <= at && (i+1 == len(periods) || periods[i+1].from >= at) && !yield(periods[i].has) {
+				return
+			}
 		}
 	}
-	return list
 }
 
 // chain is where work may run, by the text of the rules.
@@ -197,7 +211,8 @@ type chain struct {
 }
 
 // resolve says the rules once more, and differently from the core.
-func resolve(app *fleet.App, role string, hasNode bool) chain {
+func (a *toldApp) resolve(role string, hasNode bool) chain {
+	app := &a.app
 	for _, r := range []string{role, ""} {
 		for _, b := range app.Bindings {
 			if b.Role == r {
@@ -209,7 +224,7 @@ func resolve(app *fleet.App, role string, hasNode bool) chain {
 	if app.Owner == 0 {
 		return chain{fleet.RuleNoOwner, []string{fleet.PoolDefault}, false}
 	}
-	return chain{fleet.RuleOwnerPool, []string{fleet.OwnerPool(app.Owner)}, !hasNode}
+	return chain{fleet.RuleOwnerPool, a.own, !hasNode}
 }
 
 // allows reports whether work of the chain may run in the pool, and whether that

@@ -32,8 +32,13 @@ type World struct {
 	jobs    []*job // by number; ids carry the number
 	orders  []*order
 	grants  []*grant // by number, likewise
-	net     network
-	clock   wall
+	room    struct {
+		jobs   slab[job]
+		orders slab[order]
+		told   slab[toldNode]
+	}
+	net   network
+	clock wall
 
 	chance  struct{ demand, faults, store, order, reads stream }
 	counts  counts
@@ -211,21 +216,20 @@ func (w *World) happen(e *event) {
 		return
 	case evUp:
 		w.begun(e.kind, e.node, int64(e.msg.kind))
-		w.srv.arrive(e.conn, e.msg)
+		w.srv.arrive(e.msg.conn, e.msg)
 		return
 	case evDown:
 		w.begun(e.kind, e.node, int64(e.msg.send.Kind))
-		w.nodes[e.node].receive(e.conn, e.msg)
+		w.nodes[e.node].receive(e.msg.conn, e.msg)
 		return
 	}
 	w.begun(e.kind, e.node, e.n)
+	if e.msg != nil {
+		w.happenTo(e, e.msg.conn, e.msg.do)
+		w.net.release(e.msg)
+		return
+	}
 	switch e.kind {
-	case evDialed:
-		w.nodes[e.node].dialed(e.conn, e.n)
-	case evClientGone:
-		w.nodes[e.node].closed(e.conn, Time(e.n))
-	case evServerGone:
-		w.srv.gone(e.conn)
 	case evFinish:
 		w.nodes[e.node].finish(e.n)
 	case evStored:
@@ -240,8 +244,6 @@ func (w *World) happen(e *event) {
 		w.srv.committed(e.n)
 	case evLoaded:
 		w.srv.loaded(e.n)
-	case evPing:
-		w.net.pinged(e.conn, e.n)
 	case evDemand:
 		w.demand(int(e.n))
 	case evSubmit:
@@ -250,8 +252,22 @@ func (w *World) happen(e *event) {
 		w.step(int(e.n))
 	case evCheck:
 		w.checkPoint(int(e.n), e.node == 1)
+	}
+}
+
+// happenTo hands on what concerns a connection, or a function.
+func (w *World) happenTo(e *event, c *conn, do func()) {
+	switch e.kind {
+	case evDialed:
+		w.nodes[e.node].dialed(c, e.n)
+	case evClientGone:
+		w.nodes[e.node].closed(c, Time(e.n))
+	case evServerGone:
+		w.srv.gone(c)
+	case evPing:
+		w.net.pinged(c, e.n)
 	case evRecalled, evTold, evUndo, evServer, evChurn:
-		e.do()
+		do()
 	}
 }
 
@@ -264,5 +280,5 @@ func (w *World) fail(rule, format string, args ...any) {
 
 // after lets something happen later.
 func (w *World) after(span Time, kind eventKind, do func()) {
-	w.agenda.push(event{at: w.now + span, kind: kind, node: -1, do: do})
+	w.agenda.push(event{at: w.now + span, kind: kind, node: -1, msg: w.net.doing(do)})
 }

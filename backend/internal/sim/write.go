@@ -13,7 +13,7 @@ func (s *store) release(e *core.Effects) {
 			continue
 		}
 		if g := s.grant(r.Job); g != nil {
-			add(&s.node(r.Node).reserved, r.Demand, -1) // its row says what it holds
+			add(&s.held[i].reserved, r.Demand, -1) // its row says what it holds
 			continue
 		}
 		j := s.job(r.Job)
@@ -22,7 +22,7 @@ func (s *store) release(e *core.Effects) {
 			continue
 		}
 		j.held = ""
-		add(&s.node(r.Node).reserved, r.Demand, -1)
+		add(&s.held[i].reserved, r.Demand, -1)
 	}
 }
 
@@ -130,7 +130,7 @@ func (s *store) reserve(e *core.Effects) {
 		if r.Release || s.refused.has(r.Job) {
 			continue
 		}
-		j, n := s.job(r.Job), s.node(r.Node)
+		j, n := s.job(r.Job), s.held[i]
 		if g := s.grant(r.Job); g != nil {
 			s.take(n, r)
 			continue
@@ -141,7 +141,7 @@ func (s *store) reserve(e *core.Effects) {
 		j.held = r.Node
 		s.take(n, r)
 		if !r.Adopt {
-			s.assigned(j, e, r)
+			s.assigned(j, n, r)
 		}
 	}
 	s.heldByEnded(e)
@@ -164,9 +164,9 @@ func (s *store) heldByEnded(e *core.Effects) {
 }
 
 // assigned notes a new attempt and proves that it may be where it is.
-func (s *store) assigned(j *job, e *core.Effects, r *core.Reservation) {
+func (s *store) assigned(j *job, n *row, r *core.Reservation) {
 	j.attempts = append(j.attempts, attempt{number: j.row.Attempt, node: r.Node, pool: j.row.Pool, at: s.w.now})
-	s.w.judgePlace(j, r)
+	s.w.judgePlace(j, n.node, r)
 	if j.row.Attempt == 1 {
 		s.w.counts.waits = append(s.w.counts.waits, int64(s.w.now-j.asked))
 	}

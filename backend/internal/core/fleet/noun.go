@@ -153,11 +153,11 @@ type NodeRecord struct {
 	Region   string
 	License  string // the license it came with, or empty
 	MaxSlots int64  // that an operator lets it bring; 0: what its license does
-	Left     bool
 	Epoch    int64  // of its newest session
 	BootID   string // of the process that had that session
 	// MachineID is the one of that session, or of the registration; empty: unknown.
 	MachineID string
+	Left      bool
 	Holds     []Hold
 	Capacity  Vector // clamped claim of its last hello
 	Backend   string

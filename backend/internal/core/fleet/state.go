@@ -48,11 +48,12 @@ func ParseJobState(name string) (JobState, bool) {
 }
 
 // jobMoves is the job's state machine: which state may follow which.
-var jobMoves = map[JobState][]JobState{
+var jobMoves = [...][]JobState{
 	JobQueued:    {JobOffered, JobRunning, JobCanceling, JobCanceled, JobFailed, JobExpired, JobDead},
 	JobOffered:   {JobQueued, JobOffered, JobRunning, JobCanceling, JobCanceled, JobSucceeded, JobFailed, JobTimedOut, JobExpired, JobDead},
 	JobRunning:   {JobQueued, JobOffered, JobCanceling, JobSucceeded, JobFailed, JobTimedOut, JobDead},
 	JobCanceling: {JobCanceled},
+	JobDead:      nil,
 }
 
 // MayBecome reports whether the job's state machine allows the step.

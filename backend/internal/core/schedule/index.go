@@ -113,12 +113,12 @@ func (x *Index) Put(n *Node, pool string, attrs Attrs, capacity fleet.Vector, bl
 	}
 	n.capacity = capacity
 	p := x.Pool(pool)
-	if n.group != nil && n.pool == p && n.attrs.equal(&attrs) {
+	if n.group != nil && n.pool == p && n.group.attrs.equal(&attrs) {
 		n.group.shift(n, blocks)
 		return
 	}
 	x.Remove(n)
-	n.attrs, n.blocks, n.pool = attrs, blocks, p
+	n.blocks, n.pool = blocks, p
 	p.nodes++
 	p.groupOf(&attrs).add(n)
 }

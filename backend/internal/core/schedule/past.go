@@ -42,7 +42,7 @@ func (q *Queue) PassedOver(now fleet.Time, pool string, n *Node, w *Waiter) {
 // AdmitsInstead reports that the node could take the request if it had not what
 // it holds of so much.
 func (n *Node) AdmitsInstead(r *Request, of *fleet.Vector) bool {
-	if !n.Eligible() || n.attrs.Role != r.Role || n.group.lacks(r) != Admitted {
+	if !n.Eligible() || n.group.attrs.Role != r.Role || n.group.lacks(r) != Admitted {
 		return false
 	}
 	if r.Demand.Plain() {

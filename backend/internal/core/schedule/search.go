@@ -149,7 +149,7 @@ func isExcluded(n *Node, excluded []Exclusion) bool {
 
 // Admits reports that the node, as it is, could take the request.
 func (n *Node) Admits(r *Request) bool {
-	return n.Eligible() && !n.kept && n.attrs.Role == r.Role && n.group.lacks(r) == Admitted && n.Short(r.Demand) == Admitted
+	return n.Eligible() && !n.kept && n.group.attrs.Role == r.Role && n.group.lacks(r) == Admitted && n.Short(r.Demand) == Admitted
 }
 
 // Reasons lists everything that keeps the node from the request, in order.
@@ -158,7 +158,7 @@ func (n *Node) Reasons(r *Request, excluded []Exclusion) []fleet.Reason {
 	if reason := n.pool.closed(); reason != Admitted {
 		all = all.With(reason)
 	}
-	if n.attrs.Role != r.Role {
+	if n.group.attrs.Role != r.Role {
 		all = all.With(fleet.WrongRole)
 	}
 	if n.kept {

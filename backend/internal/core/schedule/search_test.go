@@ -47,7 +47,7 @@ func hoped(nodes []*Node, p *Pool, r *Request) bool {
 		return false
 	}
 	for _, n := range nodes {
-		empty := &Node{pool: &Pool{State: fleet.PoolActive}, attrs: n.attrs, capacity: n.capacity}
+		empty := &Node{pool: &Pool{State: fleet.PoolActive}, group: n.group, capacity: n.capacity}
 		if n.pool != p || n.blocks.Has(gone) {
 			continue
 		}
@@ -73,17 +73,17 @@ func firstReason(n *Node, r *Request, excluded []Exclusion) (fleet.Reason, strin
 		return fleet.PoolDisabled, ""
 	case n.pool.State == fleet.PoolDrains:
 		return fleet.PoolDraining, ""
-	case n.attrs.Role != r.Role:
+	case n.group.attrs.Role != r.Role:
 		return fleet.WrongRole, ""
 	case n.blocks != 0:
 		return n.blocks.First(), ""
 	case n.kept:
 		return fleet.Reserved, ""
-	case r.Runner != "" && !slices.Contains(n.attrs.Runners, r.Runner):
+	case r.Runner != "" && !slices.Contains(n.group.attrs.Runners, r.Runner):
 		return fleet.NoRunner, ""
-	case r.Backend != "" && r.Backend != n.attrs.Backend:
+	case r.Backend != "" && r.Backend != n.group.attrs.Backend:
 		return fleet.WrongBackend, ""
-	case r.Region != "" && r.Region != n.attrs.Region:
+	case r.Region != "" && r.Region != n.group.attrs.Region:
 		return fleet.WrongRegion, ""
 	case slices.ContainsFunc(excluded, func(e Exclusion) bool { return e.Node == n }):
 		return fleet.Excluded, ""

@@ -76,7 +76,7 @@ func (n *Node) couldTake(demand *fleet.Vector) bool {
 // CouldTake reports that the node may get work of the kind, and could take the
 // request if it were empty.
 func (n *Node) CouldTake(r *Request) bool {
-	return n.Eligible() && n.attrs.Role == r.Role && n.group.lacks(r) == Admitted && n.couldTake(r.Demand)
+	return n.Eligible() && n.group.attrs.Role == r.Role && n.group.lacks(r) == Admitted && n.couldTake(r.Demand)
 }
 
 // Keep keeps all new work from the node, for the sake of one piece of work that
