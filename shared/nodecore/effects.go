@@ -21,7 +21,7 @@ type Effects struct {
 func (e *Effects) Reset() {
 	e.Welcomed, e.Sends, e.Hangups, e.Starts, e.Stops = e.Welcomed[:0], e.Sends[:0], e.Hangups[:0], e.Starts[:0], e.Stops[:0]
 	e.Reports, e.Forgets, e.Frees, e.Dials, e.Notes = e.Reports[:0], e.Forgets[:0], e.Frees[:0], e.Dials[:0], e.Notes[:0]
-	e.Exit = false
+	e.SelfTest, e.Exit = false, false
 }
 
 // Dial asks for one connection; Conn numbers it in all later events. It must
