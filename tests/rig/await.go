@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Await asks until the answer is yes, and fails with the last state after limit.
+// Await asks until the answer is yes, and fails with the last state after limit. The
+// longer it takes, the less often it asks: each question costs the machine that is
+// waited for, and most tests wait beside others.
 func Await(t testing.TB, limit time.Duration, ask func() (done bool, state string)) {
 	t.Helper()
-	deadline := time.Now().Add(limit)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	for began := time.Now(); ; {
 		done, state := ask()
 		if done {
 			return
 		}
-		if time.Now().After(deadline) {
+		waited := time.Since(began)
+		if waited > limit {
 			t.Fatalf("not within %v; last: %s", limit, state)
 		}
-		<-tick.C
+		<-time.After(min(max(waited/20, 20*time.Millisecond), 200*time.Millisecond))
 	}
 }
