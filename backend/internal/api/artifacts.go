@@ -94,8 +94,8 @@ func (a *API) take(c *call, by sender, u artifact.Upload) error {
 		return by.note(c, record.Artifact{Digest: string(digest), Size: u.Size, CreatedAt: a.now()})
 	})
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, io.ErrUnexpectedEOF):
-		return &fleet.Error{Code: fleet.CodeBadRequest, Detail: "the body ended early", Cause: err}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return endedEarly(err)
 	case err != nil:
 		return err
 	case !got.Whole:
@@ -144,6 +144,11 @@ func parseContentDigest(header string) (artifact.Digest, bool) {
 	return "", false
 }
 
+// endedEarly is a body of which no more comes: its connection broke, or stands still.
+func endedEarly(err error) error {
+	return &fleet.Error{Code: fleet.CodeBadRequest, Detail: "the body ended early", Cause: err}
+}
+
 // stallGuard ends an upload that brings nothing for uploadStall.
 type stallGuard struct {
 	io.Reader
@@ -152,7 +157,11 @@ type stallGuard struct {
 
 func (g *stallGuard) Read(p []byte) (int, error) {
 	readWithin(g.conn, uploadStall)
-	return g.Reader.Read(p)
+	n, err := g.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = endedEarly(err) // the client's, not the disk's
+	}
+	return n, err
 }
 
 // getArtifact serves a file's bytes to those who own it, and to a node for an

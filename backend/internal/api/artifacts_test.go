@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 
 	"rockpool/backend/internal/artifact"
 	"rockpool/backend/internal/rest"
@@ -88,6 +90,18 @@ func TestAttack_A54_WhatIsAnnouncedMustBeTrue(t *testing.T) {
 				t.Errorf("%d artifacts, there were %d", len(w.artifacts), before)
 			}
 		})
+	}
+}
+
+// A connection that breaks is no fault of the server's.
+func TestArtifact_ABrokenConnectionIsTheClientsTrouble(t *testing.T) {
+	w := newWorld(t)
+	r := httptest.NewRequest(http.MethodPost, "/v1/artifacts", io.MultiReader(strings.NewReader("half"), iotest.ErrReader(syscall.ECONNRESET)))
+	r.ContentLength = 8
+	r.Header.Set("Authorization", "Bearer "+w.secrets[userText(bob)].Text)
+	rec := httptest.NewRecorder()
+	if w.ServeHTTP(rec, r); rec.Code != 400 || !strings.Contains(rec.Body.String(), "ended early") {
+		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 }
 
