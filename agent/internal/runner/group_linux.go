@@ -24,9 +24,13 @@ type group struct {
 	pgid   int // 0: known by its marker alone
 	marker marker
 	cgroup *cgroup
+	since  uint64 // when its first process began: what is older is none of it; 0: not known
 }
 
-func newGroup(pid int, m marker, c *cgroup) group { return group{pid, m, c} }
+func newGroup(pid int, m marker, c *cgroup) group {
+	stat, _ := readStat(pid)
+	return group{pid, m, c, ticks(stat.start)}
+}
 
 func (g group) overMemory() bool { return g.cgroup.overMemory() }
 func (g group) remove()          { g.cgroup.remove() }
@@ -85,7 +89,7 @@ func (g group) members() []int {
 			continue
 		}
 		stat, ok := readStat(pid)
-		if ok && stat.lives() && (g.pgid > 0 && stat.pgid == g.pgid || slices.Contains(inside, pid) || g.marked(pid)) {
+		if ok && stat.lives() && ticks(stat.start) >= g.since && (g.pgid > 0 && stat.pgid == g.pgid || slices.Contains(inside, pid) || g.marked(pid)) {
 			pids = append(pids, pid)
 		}
 	}
@@ -107,6 +111,12 @@ func (g group) marked(pid int) bool {
 	return true
 }
 
+// ticks reads a start time; what is none is 0.
+func ticks(start string) uint64 {
+	n, _ := strconv.ParseUint(start, 10, 64)
+	return n
+}
+
 // procStat is what /proc/PID/stat says.
 type procStat struct {
 	state byte
@@ -117,7 +127,8 @@ type procStat struct {
 func (s procStat) lives() bool { return s.state != 'Z' && s.state != 'X' }
 
 func readStat(pid int) (procStat, bool) {
-	content, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	var buffer [1024]byte
+	content, err := readLine("/proc/"+strconv.Itoa(pid)+"/stat", buffer[:])
 	if err != nil {
 		return procStat{}, false
 	}
@@ -128,6 +139,21 @@ func readStat(pid int) (procStat, bool) {
 	}
 	pgid, err := strconv.Atoi(string(fields[2]))
 	return procStat{state: fields[0][0], pgid: pgid, start: string(fields[19])}, err == nil
+}
+
+// readLine reads a file of the kernel's that is shorter than the buffer. All processes
+// of the machine are looked at after each job: three calls a file are enough.
+func readLine(path string, buffer []byte) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	n, err := unix.Read(fd, buffer)
+	if err != nil {
+		return nil, err
+	}
+	return buffer[:n], nil
 }
 
 func endOf(cmd *exec.Cmd) (code int, signal string) {

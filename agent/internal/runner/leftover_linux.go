@@ -19,7 +19,7 @@ func killLeftover(l leftover) int {
 	if _, boot := describeProcess(os.Getpid()); boot != l.MachineBoot {
 		return 0
 	}
-	g := group{marker: marker{l.Job, l.Attempt, l.Dir}}
+	g := group{marker: marker{l.Job, l.Attempt, l.Dir}, since: ticks(l.Start)}
 	if stat, ok := readStat(l.PGID); ok && l.PGID > 0 && stat.start == l.Start && stat.pgid == l.PGID {
 		g.pgid = l.PGID
 	}

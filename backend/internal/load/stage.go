@@ -50,7 +50,7 @@ func setStage(ctx context.Context, o Options) (s *stage, err error) {
 	if err := CheckDescriptors(o.Agents); err != nil {
 		return nil, err
 	}
-	s = &stage{options: o, flow: newFlow(o.Waiting + o.Agents*int(o.Slots))}
+	s = &stage{options: o, flow: newFlow(o.Waiting + max(o.Agents*int(o.Slots), 2*o.Batch))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.clear())
