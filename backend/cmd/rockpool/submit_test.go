@@ -10,14 +10,19 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"rockpool/backend/internal/rest"
 )
 
 // artifacts answers the routes of one file that the server has or takes.
 func artifacts(content string, there bool) (digest string, answers map[string]http.HandlerFunc) {
 	digest = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(content)))
 	answers = map[string]http.HandlerFunc{
-		"POST /v1/jobs":               document(201, job("queued", "")),
-		"PUT /v1/artifacts/" + digest: document(201, fmt.Sprintf(`{"digest": %q, "size": %d}`, digest, len(content))),
+		"POST /v1/jobs": document(201, job("queued", "")),
+		"HEAD /v1/uploads/" + digest: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set(rest.HeaderUploadOffset, "0") // nothing of it was sent before
+		},
+		"PATCH /v1/uploads/" + digest: document(201, fmt.Sprintf(`{"digest": %q, "size": %d}`, digest, len(content))),
 	}
 	if there {
 		answers["HEAD /v1/artifacts/"+digest] = document(200, "")
@@ -58,9 +63,9 @@ func TestSubmit_UploadsWhatTheServerHasNot(t *testing.T) {
 		if got.code != exitOK {
 			t.Fatalf("%+v", got)
 		}
-		want := []string{"HEAD /v1/artifacts/" + digest, "PUT /v1/artifacts/" + digest, "POST /v1/jobs"}
+		want := []string{"HEAD /v1/artifacts/" + digest, "HEAD /v1/uploads/" + digest, "PATCH /v1/uploads/" + digest, "POST /v1/jobs"}
 		if there {
-			want = []string{want[0], want[2]}
+			want = []string{want[0], want[3]}
 		}
 		if calls := s.calls(); !reflect.DeepEqual(calls, want) {
 			t.Errorf("asked %v, want %v", calls, want)
