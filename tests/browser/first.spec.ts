@@ -85,6 +85,9 @@ test("from the setup link to a node set aside, and out again", async ({ page, br
     await page.goto(`${fleet.url}/nodes/lis-edge-11`);
     await expect(page.getByText("note=<img src=x onerror=alert(1)>")).toBeVisible();
     await expect(page.getByText("__proto__=gnp.exe")).toBeVisible();
+    await expect(page.getByText(/, seat 1 of 5$/)).toBeVisible();
+    await expect(page.getByText(/^never rotated, /)).toBeVisible();
+    await expect(page.getByRole("link", { name: /^All 1 since \d\d:\d\d$/ })).toBeVisible();
     await axeClean(page, "node");
     await page.getByRole("button", { name: "Move" }).click();
     await page.getByLabel("Reason, kept in the audit log").fill("disk replacement");

@@ -155,6 +155,7 @@ test("a pool: made, bound to, given nodes, exhausted, and all right again", asyn
     await axeClean(page, "thresholds");
     await sheet(page).getByRole("button", { name: "Save" }).click();
     await expect(page.getByText(/^5m, none waits longer/)).toBeVisible();
+    await expect(page.getByText(/^\d\d:\d\d:\d\d by admin$/)).toBeVisible();
     await page.getByRole("button", { name: "Drain pool" }).click();
     await expect(sheet(page).getByRole("button", { name: "Drain pool" })).toBeDisabled();
     await sheet(page).getByLabel("Type gpu-big to confirm").fill("gpu-big");
