@@ -25,6 +25,11 @@ func (b *bench) goBench(pkg, pattern, benchtime string) (map[string]metrics, err
 	if err != nil {
 		return nil, fmt.Errorf("benchmark %s of %s: %w\n%s", pattern, pkg, err, out)
 	}
+	return metricsOf(out), nil
+}
+
+// metricsOf reads what go test prints of benchmarks.
+func metricsOf(out []byte) map[string]metrics {
 	found := map[string]metrics{}
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		fields := strings.Fields(lines.Text())
@@ -39,7 +44,7 @@ func (b *bench) goBench(pkg, pattern, benchtime string) (map[string]metrics, err
 		}
 		found[processors.ReplaceAllString(fields[0], "")] = m
 	}
-	return found, nil
+	return found
 }
 
 // one is the metrics of a single benchmark.
