@@ -48,12 +48,17 @@ func (c *Conn) Queue(m wire.Outgoing) (first bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	return c.QueueEncoded(e)
+}
+
+// QueueEncoded is Queue of a message that may go to other connections too.
+func (c *Conn) QueueEncoded(e wire.Encoded) (first bool, err error) {
 	return c.outbox.put(e, &c.options)
 }
 
 // SendEncoded puts a message into the outbox that may go to other connections too.
 func (c *Conn) SendEncoded(e wire.Encoded) error {
-	_, err := c.outbox.put(e, &c.options)
+	_, err := c.QueueEncoded(e)
 	c.Flush()
 	return err
 }

@@ -304,9 +304,12 @@ type HeartbeatAck struct {
 // Nearly every acknowledgement says one of these. Nobody changes them.
 var unknownSession, plainAck = &HeartbeatAck{}, &HeartbeatAck{OK: true}
 
+// Plain reports one that has nothing to ask of the node.
+func (a *HeartbeatAck) Plain() bool { return a.OK && len(a.Holds)+len(a.Cancel)+len(a.Void) == 0 }
+
 // kept is a of which there may be many.
 func (a HeartbeatAck) kept() *HeartbeatAck {
-	if a.OK && len(a.Holds)+len(a.Cancel)+len(a.Void) == 0 {
+	if a.Plain() {
 		return plainAck
 	}
 	kept := a

@@ -28,6 +28,7 @@ func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int
 	n.epoch = max(n.epoch, n.rec.Epoch, last) + 1
 	n.open, n.pending = true, &ev
 	n.lease.Seen, n.lease.Heard = now, now
+	n.acked, n.ackOwed = 0, false
 	n.spooled = ev.Spooled
 	d.reblock(n)
 	d.seen(n)
@@ -89,12 +90,8 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 		return
 	}
 	d.renew(now, n, out)
-	ack := HeartbeatAck{OK: true}
-	if n.slot.Blocks() != 0 { // else it has no holds
-		ack.Holds = n.rec.Holds
-	}
 	if n.pending != nil {
-		out.Sends[at].Ack = ack.kept()
+		d.acknowledge(now, n, n.ackNow(), at, out)
 		return
 	}
 	if !hb.Unsaved {
@@ -108,14 +105,11 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 	n.roundTrip = hb.RoundTripMs
 	n.skewed(hb.SkewMs)
 	d.seen(n)
-	ack.Void = d.reconcile(now, n, hb.Running, hb.Spooled, false, nil, out)
+	void := d.reconcile(now, n, hb.Running, hb.Spooled, false, nil, out)
 	d.probeDeaf(now, n, out)
-	for _, j := range n.jobs {
-		if j.cancelSent {
-			ack.Cancel = append(ack.Cancel, Attempt{Job: j.spec.ID, Attempt: j.row.Attempt, GraceMs: j.graceMs})
-		}
-	}
-	out.Sends[at].Ack = ack.kept()
+	ack := n.ackNow()
+	ack.Void = void
+	d.acknowledge(now, n, ack, at, out)
 	if turned {
 		d.reblock(n)
 	}

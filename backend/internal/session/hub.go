@@ -16,11 +16,13 @@ import (
 // Hub knows which session is the current one of a node: the one with the newest
 // epoch. The dispatch loop delivers through it.
 type Hub struct {
-	cfg    Config
-	began  time.Time
-	counts counters
-	lines  *limit.Limiter
-	audits *limit.Limiter
+	cfg Config
+	// plainAck is what nearly every heartbeat is answered with, encoded.
+	plainAck *wire.Encoded
+	began    time.Time
+	counts   counters
+	lines    *limit.Limiter
+	audits   *limit.Limiter
 
 	mu      sync.RWMutex
 	current map[string]*session // by node
@@ -29,11 +31,15 @@ type Hub struct {
 // NewHub makes the hub that Gateway fills and the dispatch loop sends through.
 func NewHub(cfg Config) *Hub {
 	cfg = cfg.withDefaults()
-	return &Hub{
+	h := &Hub{
 		cfg: cfg, began: cfg.Now(), current: map[string]*session{},
 		lines:  limit.New(linesAtOnce, lineEvery, maxPeers, cfg.Now),
 		audits: limit.New(auditsAtOnce, auditEvery, maxPeers, cfg.Now),
 	}
+	if ack, err := wire.Encode(wire.DefaultLimits(), wire.Msg(h.ackOf(&core.HeartbeatAck{OK: true}))); err == nil {
+		h.plainAck = &ack
+	}
+	return h
 }
 
 // Counts gives what the channel has seen.
@@ -55,7 +61,7 @@ func (h *Hub) Deliver(sends []core.Send) {
 		default:
 			s.pace.pay(send)
 			s.expect(send)
-			if h.queue(s, wire.Msg(h.bodyOf(s, send))) {
+			if h.queueSend(s, send) {
 				waiting = append(waiting, s)
 			}
 		}
@@ -83,17 +89,31 @@ func (h *Hub) send(s *session, m wire.Outgoing) {
 	s.conn.Flush()
 }
 
+// queueSend is queue of a send of the core. The acknowledgement that nearly every
+// heartbeat has is encoded once.
+func (h *Hub) queueSend(s *session, send *core.Send) (first bool) {
+	if send.Kind == core.SendHeartbeatAck && send.Ack.Plain() && h.plainAck != nil {
+		first, err := s.conn.QueueEncoded(*h.plainAck)
+		return h.queued(s, wire.TypeHeartbeatAck, first, err)
+	}
+	return h.queue(s, wire.Msg(h.bodyOf(s, send)))
+}
+
 // queue puts a message into a session's outbox and reports whether it is the first
 // there. A peer that does not read is closed; a message over the limits is our own
 // mistake, and the node's next heartbeat or the offer's deadline heals it.
 func (h *Hub) queue(s *session, m wire.Outgoing) (first bool) {
 	first, err := s.conn.Queue(m)
+	return h.queued(s, m.Body.Type(), first, err)
+}
+
+func (h *Hub) queued(s *session, what wire.Type, first bool, err error) bool {
 	switch {
 	case err == nil, errors.Is(err, wsconn.ErrClosed):
 	case errors.Is(err, wsconn.ErrOverflow):
 		s.end(wire.CloseSlowConsumer, "the outbox is full")
 	default:
-		s.log(slog.LevelError, "message not sent", "type", m.Body.Type(), "error", err)
+		s.log(slog.LevelError, "message not sent", "type", what, "error", err)
 	}
 	return first
 }

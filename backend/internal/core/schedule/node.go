@@ -62,18 +62,18 @@ func (b Blocks) List() []fleet.Reason {
 // Node is one node in the index. Its owner embeds it and changes it through
 // the Index only.
 type Node struct {
+	pool   *Pool
+	group  *group
+	pos    int // in group.members
+	level  int // whole free slots, 0..MaxSlots; -1 while blocked or kept
+	blocks Blocks
+	kept   bool // for one piece of work, until it fits
+	ID     string
+
 	capacity fleet.Vector
 	reserved fleet.Vector
 
-	ID    string
 	Owner any // whoever embeds it, for whom it finds
-	pool  *Pool
-	group *group
-	pos   int // in group.members
-	level int // whole free slots, 0..MaxSlots; -1 while blocked or kept
-
-	blocks Blocks
-	kept   bool // for one piece of work, until it fits
 }
 
 // Reserved is a copy of what work holds on the node.
