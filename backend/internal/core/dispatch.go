@@ -147,8 +147,6 @@ func (d *Dispatch) Tick(now fleet.Time, out *Effects) {
 		switch j := d.jobs[t.job]; {
 		case t.kind == leaseDue:
 			d.leaseDue(now, t, out)
-		case t.kind == ackDue:
-			d.ackDue(now, t.node, out)
 		case t.kind == lookDue:
 			d.lookDue(now, t, out)
 		case t.kind == holdDue:

@@ -41,8 +41,6 @@ type live struct {
 	open          bool  // that session's connection stands
 	accepting     bool
 	healthy       bool
-	ackOwed       bool        // a heartbeat came since then
-	acked         fleet.Time  // when a heartbeat of this session was answered last; 0: none was
 	pending       *HelloEvent // its hello, until the session is committed
 	lease         lease.Lease
 	silences      hold.Silences

@@ -28,7 +28,6 @@ func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int
 	n.epoch = max(n.epoch, n.rec.Epoch, last) + 1
 	n.open, n.pending = true, &ev
 	n.lease.Seen, n.lease.Heard = now, now
-	n.acked, n.ackOwed = 0, false
 	n.spooled = ev.Spooled
 	d.reblock(n)
 	d.seen(n)
@@ -91,7 +90,7 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 	}
 	d.renew(now, n, out)
 	if n.pending != nil {
-		d.acknowledge(now, n, n.ackNow(), at, out)
+		out.Sends[at].Ack = n.ackNow().kept()
 		return
 	}
 	if !hb.Unsaved {
@@ -109,11 +108,25 @@ func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb Heartbea
 	d.probeDeaf(now, n, out)
 	ack := n.ackNow()
 	ack.Void = void
-	d.acknowledge(now, n, ack, at, out)
+	out.Sends[at].Ack = ack.kept()
 	if turned {
 		d.reblock(n)
 	}
 	d.settle(now, out)
+}
+
+// ackNow is what is to be true of the node, whatever it reports.
+func (n *node) ackNow() HeartbeatAck {
+	ack := HeartbeatAck{OK: true}
+	if n.slot.Blocks() != 0 { // else it has no holds
+		ack.Holds = n.rec.Holds
+	}
+	for _, j := range n.jobs {
+		if j.cancelSent {
+			ack.Cancel = append(ack.Cancel, Attempt{Job: j.spec.ID, Attempt: j.row.Attempt, GraceMs: j.graceMs})
+		}
+	}
+	return ack
 }
 
 // skewStep is what a clock has to differ from what is shown of it: less comes and goes

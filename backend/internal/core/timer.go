@@ -18,7 +18,6 @@ const (
 	ttlDue                       // a placement may expire
 	wakeDue                      // a paused job may be offered
 	expireDue                    // a job has waited longer than it may
-	ackDue                       // heartbeats were not answered yet
 	restoredDue                  // nothing was seen of a restored backup for long
 )
 
