@@ -25,60 +25,63 @@ type book struct {
 
 	mu      sync.Mutex
 	files   int64            // bytes of what is kept
-	uploads map[string]entry // by file name
+	uploads map[string]entry // by key
 }
 
-// entry is one upload.
+// entry is one upload. What was announced first stays until the upload is dropped: no
+// later announcement makes it count less than it has on the disk.
 type entry struct {
 	owner, size int64
 	busy        bool // its bytes come now; else it broke off
 }
 
-// begin counts an upload, or says why it can't be taken. kept adds up what the
-// owner has already. What is asked for comes after what is under way was counted,
-// so that two at once never pass together where one alone may.
-func (b *book) begin(name string, u Upload, kept func() (int64, error)) error {
-	before, total, held, err := b.enter(name, u)
+// begin counts an upload, or says why it can't be taken; of one that broke off it
+// gives what was announced first. kept adds up what the owner has already. What is
+// asked for comes after what is under way was counted, so that two at once never pass
+// together where one alone may.
+func (b *book) begin(key string, u Upload, kept func() (int64, error)) (entry, error) {
+	e, known, total, held, err := b.enter(key, u)
 	if err != nil {
-		return err
+		return entry{}, err
 	}
-	if err = b.admit(total, held, kept); err != nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if before == nil {
-			delete(b.uploads, name)
-		} else {
-			b.uploads[name] = *before
-		}
+	if err = b.admit(total, held, kept); err == nil {
+		return e, nil
 	}
-	return err
+	if known {
+		b.pause(key)
+	} else {
+		b.drop(key)
+	}
+	return entry{}, err
 }
 
 // enter writes the upload down, with what there is then: in total, and of the owner
 // on its way.
-func (b *book) enter(name string, u Upload) (before *entry, total, held int64, err error) {
+func (b *book) enter(key string, u Upload) (e entry, known bool, total, held int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if e, there := b.uploads[name]; there {
-		if e.busy {
-			return nil, 0, 0, fleet.Errorf(fleet.CodeConflict, "another connection uploads this file: ask for its offset again")
-		}
-		before = &e
+	e, known = b.uploads[key]
+	if e.busy {
+		return e, known, 0, 0, fleet.Errorf(fleet.CodeConflict, "another connection uploads this file: ask for its offset again")
 	}
-	b.uploads[name] = entry{owner: u.Owner, size: u.Size, busy: true}
+	if !known {
+		e = entry{owner: u.Owner, size: u.Size}
+	}
+	e.busy = true
+	b.uploads[key] = e
 	total, count := b.files, 0
-	for _, e := range b.uploads {
-		total += e.size
-		if e.owner == u.Owner {
-			held += e.size
+	for _, other := range b.uploads {
+		total += other.size
+		if other.owner == u.Owner {
+			held += other.size
 			count++
 		}
 	}
-	if count > maxUnfinished && before == nil {
-		delete(b.uploads, name)
-		return nil, 0, 0, fleet.Errorf(fleet.CodeStorageFull, fmt.Sprintf("the owner has %d uploads that are not finished: finish them, or wait until they are forgotten", maxUnfinished))
+	if count > maxUnfinished && !known {
+		delete(b.uploads, key)
+		return e, known, 0, 0, fleet.Errorf(fleet.CodeStorageFull, fmt.Sprintf("the owner has %d uploads that are not finished: finish them, or wait until they are forgotten", maxUnfinished))
 	}
-	return before, total, held, nil
+	return e, known, total, held, nil
 }
 
 func (b *book) admit(total, held int64, kept func() (int64, error)) error {
@@ -99,30 +102,39 @@ func (b *book) admit(total, held int64, kept func() (int64, error)) error {
 }
 
 // pause leaves an upload counted that broke off.
-func (b *book) pause(name string) {
+func (b *book) pause(key string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e := b.uploads[name]
+	e := b.uploads[key]
 	e.busy = false
-	b.uploads[name] = e
+	b.uploads[key] = e
 }
 
 // drop forgets an upload that is kept, or of which nothing is left.
-func (b *book) drop(name string) {
+func (b *book) drop(key string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.uploads, name)
+	delete(b.uploads, key)
 }
 
-// idle forgets an upload unless its bytes come now.
-func (b *book) idle(name string) bool {
+// seize takes an upload away from who would go on with it, unless its bytes come now.
+func (b *book) seize(key string, e entry) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.uploads[name].busy {
+	if b.uploads[key].busy {
 		return false
 	}
-	delete(b.uploads, name)
+	e.busy = true
+	b.uploads[key] = e
 	return true
+}
+
+// announced is what an upload counts as.
+func (b *book) announced(key string) (entry, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e, known := b.uploads[key]
+	return e, known
 }
 
 // add counts bytes of finished files that came or, less than 0, went.
@@ -132,9 +144,13 @@ func (b *book) add(bytes int64) {
 	b.files += bytes
 }
 
-// recall counts an upload that an earlier life of the server left.
-func (b *book) recall(name string, size int64) {
+// recall counts an upload that an earlier life of the server left, each once.
+func (b *book) recall(key string, e entry) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.uploads[name] = entry{size: size}
+	if _, twice := b.uploads[key]; twice {
+		return false
+	}
+	b.uploads[key] = e
+	return true
 }

@@ -3,7 +3,6 @@ package artifact
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -34,16 +33,15 @@ type Received struct {
 	Whole  bool
 }
 
-const partSuffix = ".part"
-
 // Receive takes the bytes of an upload from its offset on. Once all are there they
 // must have the digest that was announced; then they are on the disk under it, and
 // note writes down whose they are. What was cut stays, where the upload has a
 // sender, and is told as not Whole or with the reader's error.
 //
-// Errors are *fleet.Error: too_large, storage_full, conflict (another offset, or
-// what came in parts is another file: begin anew), unprocessable (another digest),
-// unavailable (the disk is full), or the reader's and note's own.
+// Errors are *fleet.Error: too_large, storage_full, conflict (another offset; or
+// another size than was announced before, or what came in parts is another file: begin
+// anew), unprocessable (another digest), unavailable (the disk is full), or the
+// reader's and note's own.
 func (s *Store) Receive(ctx context.Context, u Upload, body io.Reader, note func(Digest) error) (Received, error) {
 	if u.Size > s.Max() {
 		return Received{}, fleet.Errorf(fleet.CodeTooLarge, fmt.Sprintf("an artifact is at most %d bytes", s.Max()))
@@ -51,25 +49,29 @@ func (s *Store) Receive(ctx context.Context, u Upload, body io.Reader, note func
 	if u.Offset < 0 || u.Offset > u.Size {
 		return Received{}, fleet.Errorf(fleet.CodeBadRequest, fmt.Sprintf("an offset of %d is not within the file's %d bytes", u.Offset, u.Size))
 	}
-	name := s.nameOf(u)
-	kept := func() (int64, error) { return s.rows.OwnedBytes(ctx, u.Owner) }
-	if err := s.book.begin(name, u, kept); err != nil {
+	key := s.keyOf(u)
+	booked, err := s.book.begin(key, u, func() (int64, error) { return s.rows.OwnedBytes(ctx, u.Owner) })
+	if err != nil {
 		return Received{}, err
 	}
-	p := &part{store: s, upload: u, name: name, sum: sha256.New()}
+	p := &part{store: s, upload: u, booked: booked, path: s.partPath(key, booked), sum: sha256.New()}
 	got, err := p.receive(body, note)
 	if p.stays {
-		s.book.pause(name)
-		return got, err
+		s.book.pause(key)
+	} else {
+		_ = s.discard(key, booked) // what can't be removed stays counted; a sweep comes back to it
 	}
-	_ = os.Remove(p.path()) // when it was kept, it has its other name
-	s.book.drop(name)
 	return got, err
 }
 
 // Offset is how many bytes of a sender's upload are there.
 func (s *Store) Offset(sender string, digest Digest) (int64, error) {
-	info, err := os.Stat(filepath.Join(s.incoming(), s.nameOf(Upload{Sender: sender, Digest: digest})))
+	key := s.keyOf(Upload{Sender: sender, Digest: digest})
+	booked, known := s.book.announced(key)
+	if !known {
+		return 0, nil
+	}
+	info, err := os.Stat(s.partPath(key, booked))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -79,29 +81,21 @@ func (s *Store) Offset(sender string, digest Digest) (int64, error) {
 	return info.Size(), nil
 }
 
-// nameOf is the upload's file name: that of a sender is the same each time, and
-// nobody else's.
-func (s *Store) nameOf(u Upload) string {
-	if u.Sender == "" {
-		return fmt.Sprintf("upload-%d", s.serial.Add(1))
-	}
-	sum := sha256.Sum256([]byte(u.Sender + "\x00" + string(u.Digest)))
-	return hex.EncodeToString(sum[:]) + partSuffix
-}
-
 // part is an upload whose bytes come now.
 type part struct {
 	store  *Store
 	upload Upload
-	name   string
+	booked entry // what was announced first
+	path   string
 	sum    hash.Hash
 	stays  bool // what is there may go on later
 }
 
-func (p *part) path() string { return filepath.Join(p.store.incoming(), p.name) }
-
 func (p *part) receive(body io.Reader, note func(Digest) error) (Received, error) {
-	file, err := os.OpenFile(p.path(), os.O_RDWR|os.O_CREATE, 0o600)
+	if p.booked.size != p.upload.Size || p.booked.owner != p.upload.Owner {
+		return Received{}, fleet.Errorf(fleet.CodeConflict, fmt.Sprintf("%d bytes were announced for this file before, not %d: begin anew", p.booked.size, p.upload.Size))
+	}
+	file, err := os.OpenFile(p.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return Received{}, diskError(err)
 	}
@@ -127,7 +121,7 @@ func (p *part) receive(body io.Reader, note func(Digest) error) (Received, error
 		return got, diskError(err)
 	}
 	got.Whole = true
-	return got, p.store.keep(p.path(), got.Digest, size, func() error { return note(got.Digest) })
+	return got, p.store.keep(p.path, got.Digest, size, func() error { return note(got.Digest) })
 }
 
 // goOn stands behind the bytes that came before, which it sums.
@@ -146,17 +140,23 @@ func (p *part) goOn(file *os.File) error {
 	return nil
 }
 
-// write adds what comes, at most one byte more than was announced.
+// write adds what comes, at most what was announced.
 func (p *part) write(file *os.File, body io.Reader) (size int64, err error) {
 	left := p.upload.Size - p.upload.Offset
-	n, err := io.Copy(io.MultiWriter(file, p.sum), io.LimitReader(body, left+1))
+	n, err := io.Copy(io.MultiWriter(file, p.sum), io.LimitReader(body, left))
 	size = p.upload.Offset + n
-	switch {
-	case err != nil:
+	if err == nil && n == left {
+		more, end := io.ReadFull(body, make([]byte, 1))
+		if more > 0 {
+			return size, fleet.Errorf(fleet.CodeTooLarge, fmt.Sprintf("more came than the %d bytes that were announced", p.upload.Size))
+		}
+		if !errors.Is(end, io.EOF) {
+			err = end
+		}
+	}
+	if err != nil {
 		p.stays = p.upload.Sender != ""
 		return size, diskError(err)
-	case n > left:
-		return size, fleet.Errorf(fleet.CodeTooLarge, fmt.Sprintf("more came than the %d bytes that were announced", p.upload.Size))
 	}
 	return size, nil
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -54,14 +53,7 @@ func Open(root string, limits Limits, rows Rows) (*Store, error) {
 
 // recall counts what is there.
 func (s *Store) recall() error {
-	err := each(s.incoming(), func(info fs.FileInfo) error {
-		if !strings.HasSuffix(info.Name(), partSuffix) {
-			return os.Remove(filepath.Join(s.incoming(), info.Name()))
-		}
-		s.book.recall(info.Name(), info.Size())
-		return nil
-	})
-	if err != nil {
+	if err := each(s.incoming(), s.recallPart); err != nil {
 		return err
 	}
 	return s.eachFolder(func(dir string) error {

@@ -360,8 +360,11 @@ func TestOpen_DropsUploadsThatCantGoOn(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, "incoming"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(root, "incoming", "upload-1"), []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
+	key := strings.Repeat("0a", 32)
+	for _, name := range []string{"upload-1.1.8.part", key + ".1.3.part", key + ".part", key + ".1.x.part", "else"} {
+		if err := os.WriteFile(filepath.Join(root, "incoming", name), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if n := left(t, openAt(t, root, Limits{File: 64})); n != 0 {
 		t.Errorf("%d unfinished uploads are left", n)
@@ -385,7 +388,7 @@ func TestSweep_RemovesWhatNobodyNamesAndWhatBrokeOffLongAgo(t *testing.T) {
 		}
 	}
 	now := time.Now()
-	old := filepath.Join(s.incoming(), s.nameOf(Upload{Digest: digestOf("zz"), Sender: "old"}))
+	old := s.partPath(s.keyOf(Upload{Digest: digestOf("zz"), Sender: "old"}), entry{size: 2})
 	if err := os.Chtimes(old, now, now.Add(-2*time.Hour)); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -20,12 +19,15 @@ type Swept struct {
 // came since that time.
 func (s *Store) Sweep(ctx context.Context, since time.Time) (swept Swept, err error) {
 	err = each(s.incoming(), func(info fs.FileInfo) error {
-		if !info.ModTime().Before(since) || !s.book.idle(info.Name()) {
+		if !info.ModTime().Before(since) {
 			return nil
 		}
-		swept.Uploads++
-		swept.Bytes += info.Size()
-		return os.Remove(filepath.Join(s.incoming(), info.Name()))
+		removed, err := s.sweepPart(info)
+		if removed && err == nil {
+			swept.Uploads++
+			swept.Bytes += info.Size()
+		}
+		return err
 	})
 	if err == nil {
 		err = s.eachFolder(func(dir string) error { return s.sweepFolder(ctx, dir, &swept) })
