@@ -13,7 +13,7 @@ import (
 	"rockpool/shared/wire"
 )
 
-// maxEntries is how many files and folders an archive may hold.
+// maxEntries is how many files and folders an archive may hold, those in paths too.
 const maxEntries = 10_000
 
 // bring puts one input where the job finds it: a file, or the folder of what was in

@@ -20,7 +20,7 @@ func (t *tree) gzip(from io.Reader) error {
 
 func (t *tree) tar(from io.Reader) error {
 	// Headers alone can be a bomb: they are no entry and no file.
-	stream := &bounded{from: until{t.ctx, from}, left: t.room + t.limits.Entries*headerRoom, over: t.tooMuch}
+	stream := &bounded{from: until{t.ctx, from}, left: t.room() + t.limits.Entries*headerRoom, over: t.tooMuch}
 	archive := tar.NewReader(stream)
 	for {
 		header, err := archive.Next()

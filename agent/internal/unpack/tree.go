@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"unicode"
@@ -23,25 +22,45 @@ type tree struct {
 	ctx     context.Context
 	root    *os.Root // no name leads out of it
 	limits  Limits
-	room    int64 // bytes that may still come
-	bomb    bool  // room is what the ratio leaves
+	left    int64 // bytes that the limit leaves
+	ratio   int64 // bytes of content that the ratio leaves
 	entries int64
+	made    map[string]bool // the folders
 }
+
+// block is what a file or folder takes on the disk beside its content, in bytes.
+const block = 4 << 10
+
+// room is how many bytes of content may still come.
+func (t *tree) room() int64 { return min(t.left, t.ratio) }
 
 // tooMuch refuses what has no room.
 func (t *tree) tooMuch() error {
-	if t.bomb {
+	if t.ratio < t.left {
 		return refuse("it unpacks to more than %d times its size: that is a bomb", ratio)
 	}
 	return refuse("it unpacks to more than %d bytes", t.limits.Bytes)
 }
 
+// count counts an entry.
+func (t *tree) count() error {
+	if t.entries++; t.entries > t.limits.Entries {
+		return refuse("it has more than %d entries", t.limits.Entries)
+	}
+	return t.ctx.Err()
+}
+
+// occupy counts what a new file or folder takes on the disk.
+func (t *tree) occupy() error {
+	if t.left -= block; t.left < 0 {
+		return t.tooMuch()
+	}
+	return nil
+}
+
 // entry counts one and gives its name; empty: the root itself.
 func (t *tree) entry(name string) (string, error) {
-	if t.entries++; t.entries > t.limits.Entries {
-		return "", refuse("it has more than %d entries", t.limits.Entries)
-	}
-	if err := t.ctx.Err(); err != nil {
+	if err := t.count(); err != nil {
 		return "", err
 	}
 	plain := strings.TrimPrefix(strings.TrimSuffix(name, "/"), "./")
@@ -65,7 +84,44 @@ func (t *tree) folder(name string) error {
 	if err != nil || plain == "" {
 		return err
 	}
-	return t.place(name, t.root.MkdirAll(plain, 0o700))
+	if err := t.above(name, plain); err != nil {
+		return err
+	}
+	return t.mkdir(name, plain)
+}
+
+// above makes the folders above a name, which count like those that the archive lists.
+func (t *tree) above(name, plain string) error {
+	for i := range len(plain) {
+		if plain[i] != '/' || t.made[plain[:i]] {
+			continue
+		}
+		if err := t.count(); err != nil {
+			return err
+		}
+		if err := t.mkdir(name, plain[:i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mkdir makes one folder, unless it is there.
+func (t *tree) mkdir(name, plain string) error {
+	if t.made[plain] {
+		return nil
+	}
+	if err := t.occupy(); err != nil {
+		return err
+	}
+	err := t.root.Mkdir(plain, 0o700)
+	if errors.Is(err, fs.ErrExist) { // on some disks a and A are one
+		if info, lookErr := t.root.Lstat(plain); lookErr == nil && info.IsDir() {
+			err = nil
+		}
+	}
+	t.made[plain] = err == nil
+	return t.place(name, err)
 }
 
 // file writes a file whose archive says its size; what comes is counted all the same.
@@ -77,13 +133,14 @@ func (t *tree) file(name string, size int64, program bool, from io.Reader) error
 	if plain == "" {
 		return refuse("%q is no plain name", name)
 	}
-	if size > t.room {
-		return t.tooMuch()
+	if err := t.above(name, plain); err != nil {
+		return err
 	}
-	if above := path.Dir(plain); above != "." {
-		if err := t.place(name, t.root.MkdirAll(above, 0o700)); err != nil {
-			return err
-		}
+	if err := t.occupy(); err != nil {
+		return err
+	}
+	if size > t.room() {
+		return t.tooMuch()
 	}
 	mode := fs.FileMode(0o600)
 	if program {
@@ -98,9 +155,9 @@ func (t *tree) file(name string, size int64, program bool, from io.Reader) error
 
 // fill copies no more than there is room for.
 func (t *tree) fill(to io.Writer, from io.Reader) error {
-	n, err := io.Copy(writing{to}, io.LimitReader(until{t.ctx, from}, t.room+1))
-	t.room -= n
-	if t.room < 0 {
+	n, err := io.Copy(writing{to}, io.LimitReader(until{t.ctx, from}, t.room()+1))
+	t.left, t.ratio = t.left-n, t.ratio-n
+	if t.room() < 0 {
 		return t.tooMuch()
 	}
 	return broken(t.ctx, err)

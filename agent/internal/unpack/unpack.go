@@ -14,7 +14,7 @@ import (
 
 // Limits bound what comes out of an archive.
 type Limits struct {
-	Bytes   int64 // of all files together
+	Bytes   int64 // of all files together, 4 KiB more for each file and folder
 	Entries int64 // files and folders
 }
 
@@ -49,10 +49,7 @@ func Archive(ctx context.Context, path, dir string, l Limits) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	t := &tree{ctx: ctx, root: root, limits: l, room: l.Bytes}
-	if most := free + ratio*info.Size(); most < t.room {
-		t.room, t.bomb = most, true
-	}
+	t := &tree{ctx: ctx, root: root, limits: l, left: l.Bytes, ratio: free + ratio*info.Size(), made: map[string]bool{}}
 	return t.unpack(file, info.Size())
 }
 

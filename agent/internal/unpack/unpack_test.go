@@ -125,7 +125,7 @@ func take(t testing.TB, archive []byte, l Limits) (dir string, err error) {
 		t.Errorf("beside the folder there is %v, %v", entries, readErr)
 	}
 	bytes, entries := measure(t, dir)
-	if bytes > l.Bytes+1 || entries > l.Entries*maxDepth {
+	if bytes+entries*block > l.Bytes+1 || entries > l.Entries {
 		t.Errorf("%d bytes in %d entries came out, the limits are %+v", bytes, entries, l)
 	}
 	return dir, err
@@ -214,6 +214,9 @@ func corpus(t testing.TB) map[string]struct {
 		"a zip that lies of a bomb": {lying(t), "broken"},
 		"1e6 entries in a tar":      {many(t, 1000), "entries"},
 		"1e6 entries in a zip":      {manyZipped(t, 1e6), "entries"},
+		"folders of their own":      {tarOf(t, nested(40, 5)...), "entries"},
+		"folders of their own, zip": {zipOf(t, nested(40, 5)...), "entries"},
+		"one deep folder at a time": {tarOf(t, member{name: strings.Repeat("d/", 32)}, member{name: strings.Repeat("e/", 32)}, member{name: strings.Repeat("f/", 32)}, member{name: strings.Repeat("g/", 32)}), "entries"},
 		"headers without end":       {gzipOf(t, headers(4_000)), "more than"},
 		"twice the same":            {zipOf(t, member{name: "a", content: "1"}, member{name: "a", content: "2"}), "there already"},
 		"a file as a folder":        {tarOf(t, member{name: "a", content: "1"}, member{name: "a/b", content: "2"}), "there already"},
@@ -256,6 +259,37 @@ func TestAttack_A53_WhatFitsTheLimitsAndIsABombAllTheSame(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "bomb") {
 		t.Errorf("%d bytes that unpack to 40 MiB: %v", len(archive), err)
 	}
+}
+
+// Files and folders of no bytes fill a disk too.
+func TestAttack_A53_WhatIsEmptyTakesRoomAllTheSame(t *testing.T) {
+	folders := make([]member, 20)
+	for i := range folders {
+		folders[i].name = fmt.Sprint(i, "/")
+	}
+	for name, members := range map[string][]member{"files": nested(20, 0), "folders": folders, "folders of files": nested(4, 4)} {
+		for kind, archive := range map[string][]byte{"tar": tarOf(t, members...), "zip": zipOf(t, members...)} {
+			if _, err := take(t, archive, Limits{Bytes: 20 * block, Entries: 20}); err != nil {
+				t.Errorf("20 %s in a %s within 20 blocks: %v", name, kind, err)
+			}
+			_, err := take(t, archive, Limits{Bytes: 20*block - 1, Entries: 20})
+			if err == nil || !strings.Contains(err.Error(), "more than 81919 bytes") {
+				t.Errorf("20 %s in a %s within a byte less: %v", name, kind, err)
+			}
+			if _, err := take(t, archive, Limits{Bytes: 1 << 20, Entries: 19}); err == nil || !strings.Contains(err.Error(), "entries") {
+				t.Errorf("20 %s in a %s within 19 entries: %v", name, kind, err)
+			}
+		}
+	}
+}
+
+// nested is so many empty files, each below so many folders that no other has.
+func nested(files, deep int) []member {
+	all := make([]member, files)
+	for i := range all {
+		all[i].name = strings.Repeat(fmt.Sprintf("%d/", i), deep) + fmt.Sprintf("f%d", i)
+	}
+	return all
 }
 
 func TestArchive_EndsWithItsContext(t *testing.T) {

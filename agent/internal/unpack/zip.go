@@ -40,7 +40,7 @@ func (t *tree) zipped(f *zip.File) error {
 		return refuse("%q is a link, a device or of another kind: only files and folders are unpacked", f.Name)
 	case f.Flags&encrypted != 0:
 		return refuse("%q is encrypted", f.Name)
-	case f.UncompressedSize64 > uint64(t.room):
+	case f.UncompressedSize64 > uint64(t.room()):
 		return t.tooMuch()
 	}
 	from, err := f.Open()
