@@ -82,7 +82,7 @@ type Config struct {
 
 	JobUser     string            `toml:"job_user" help:"user of this machine that jobs run as, so that they can't read what is the agent's; needs an agent that root has started, and job_dir"`
 	JobDir      string            `toml:"job_dir" help:"folder in which jobs get theirs; empty: in state_dir"`
-	InputLimit  runner.Size       `toml:"input_limit" help:"largest input of a job"`
+	InputLimit  runner.Size       `toml:"input_limit" zero:"refused" help:"largest input of a job"`
 	DiskFree    runner.Size       `toml:"disk_free" help:"bytes of the state directory's disk that must be free for new work; 0B: no bound"`
 	SpoolLimit  int64             `toml:"spool_limit" help:"results that may wait for the control plane; full: no new work"`
 	RPCTimeout  settings.Duration `toml:"rpc_timeout" help:"longest wait for any answer of the control plane, 100ms to 5m"`

@@ -72,6 +72,9 @@ func TestLoadConfig_RefusesInOneLineWithTheSetting(t *testing.T) {
 		"region":                    {good + "region = \"A\"", nil, "region"},
 		"endpoint":                  {good + "endpoints = { publish = \"javascript:x\" }", nil, "endpoints"},
 		"label":                     {good + "labels = { \"\" = \"x\" }", nil, "labels"},
+		"runner's key":              {good + "[[runner]]\nname = \"x\"\nargv = [\"sh\"]\ntimout = \"1m\"", nil, "did you mean runner.timeout?"},
+		"link's key":                {good + "[[link]]\npeer = \"a\"\nkind = \"lan\"\nmbp = 1", nil, "did you mean link.mbps?"},
+		"input_limit of none":       {good, []string{"ROCKPOOL_AGENT_INPUT_LIMIT=0B"}, "ROCKPOOL_AGENT_INPUT_LIMIT: must not be zero"},
 		"memory":                    {good + "memory = { ram = -1 }", nil, "memory"},
 		"resource":                  {good + "resources = { \"a b\" = 1 }", nil, "resources"},
 		"state_dir":                 {good + "state_dir = \"\"", nil, "state_dir"},
@@ -104,6 +107,7 @@ func TestLoadConfig_AcceptsWithAWarning(t *testing.T) {
 		"loopback":           {"server_url = \"http://[::1]:8700\"\nbuiltins = [\"checksum\"]", ""},
 		"tailnet":            {"server_url = \"http://100.64.1.2\"\nallow_plain_http = true\nbuiltins = [\"checksum\"]", ""},
 		"standalone":         {"", ""},
+		"a probe":            {"server_url = \"https://fleet.example\"\nbuiltins = [\"http-probe\"]\nprobe_hosts = [\"a\"]", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg, err := load(t, tc.content)

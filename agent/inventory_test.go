@@ -50,7 +50,7 @@ func TestConfig_RefusesLinksThatCannotBeTold(t *testing.T) {
 	for _, bad := range []Link{{Peer: "../x", Kind: "lan"}, {Peer: "n2"}, {Peer: "n2", Kind: "lan", Mbps: -1}} {
 		cfg := DefaultConfig()
 		cfg.Links = []Link{bad}
-		if err := cfg.Validate(); err == nil || !strings.HasPrefix(err.Error(), "link[0].") {
+		if err := cfg.Validate(); err == nil || !strings.HasPrefix(err.Error(), "link 1 of 1: ") {
 			t.Errorf("%+v: error %v, want one that names the link", bad, err)
 		}
 	}

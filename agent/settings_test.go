@@ -54,7 +54,7 @@ func effects(t *testing.T) map[string]effect {
 		"job_dir":          {bad: `job_dir = "/nowhere"`, good: fmt.Sprintf("job_dir = %q", dir), seen: func(_ *testing.T, c Config) string { return c.jobs(c.StateDir) }},
 		"exec_allow":       {bad: `exec_allow = ["no-such-program"]`, good: `exec_allow = ["/bin/true"]`, base: "server_url = \"https://fleet.example\"\nbuiltins = [\"exec\"]", seen: seenNode},
 		"probe_hosts":      {bad: `probe_hosts = ["http://x/"]`, good: `probe_hosts = ["origin.example"]`, base: "server_url = \"https://fleet.example\"\nbuiltins = [\"http-probe\"]", seen: seenNode},
-		"input_limit":      {bad: `input_limit = 5`, good: `input_limit = "1KiB"`, seen: seenInput},
+		"input_limit":      {bad: `input_limit = "0B"`, good: `input_limit = "1KiB"`, seen: seenInput},
 		"disk_free":        {bad: `disk_free = 5`, good: `disk_free = "1000GiB"`, seen: seenRoom},
 		"spool_limit":      {bad: `spool_limit = 0`, good: `spool_limit = 77`, seen: seenNode},
 		"rpc_timeout":      {bad: `rpc_timeout = "1ms"`, good: `rpc_timeout = "3s"`, seen: seenNode},

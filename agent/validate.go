@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -200,55 +199,6 @@ func (c *Config) validateLog() error {
 	return nil
 }
 
-// validateHello gives what the node will say of itself to the wire's own rules, so
-// that the control plane has nothing to refuse.
-func (c *Config) validateHello() error {
-	hello := c.hello()
-	hello.ProtoMin, hello.ProtoMax, hello.BootID = wire.ProtoMin, wire.ProtoMax, "0"
-	if err := hello.Validate(); err != nil {
-		return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), string(wire.TypeHello)+": "))
-	}
-	return nil
-}
-
-// hello is the part of a hello that the configuration says.
-func (c *Config) hello() wire.Hello {
-	return wire.Hello{
-		NodeID: c.NodeID, Role: c.Role, Region: c.Region, Endpoints: pairs(c.Endpoints), Labels: pairs(c.Labels), Backend: c.Backend,
-		Capacity: wire.Capacity{Slots: c.Slots, Resources: amounts(c.Resources), Memory: amounts(c.Memory)},
-	}
-}
-
-// validateLinks gives what the node will tell to the wire's own rules.
-func (c *Config) validateLinks() error {
-	told := wire.Inventory{Links: links(c.Links)}
-	if err := told.Validate(); err != nil {
-		return fmt.Errorf("%s", strings.Replace(strings.TrimPrefix(err.Error(), string(wire.TypeInventory)+": "), "links", "link", 1))
-	}
-	return nil
-}
-
-func links(list []Link) (told []wire.NodeLink) {
-	for _, l := range list {
-		told = append(told, wire.NodeLink{Peer: l.Peer, Kind: l.Kind, Bandwidth: l.Mbps})
-	}
-	return told
-}
-
-func pairs(m map[string]string) (list []wire.Pair) {
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		list = append(list, wire.Pair{Name: name, Value: m[name]})
-	}
-	return list
-}
-
-func amounts(m map[string]int64) (list []wire.Amount) {
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		list = append(list, wire.Amount{Name: name, Amount: m[name]})
-	}
-	return list
-}
-
 // validateJobs refuses a user that jobs can't become, and folders that it can't enter.
 func (c *Config) validateJobs() error {
 	if c.JobDir != "" {
@@ -312,8 +262,14 @@ func (c *Config) warnings() (list []string) {
 	if u, err := url.Parse(c.ServerURL); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) && !isTailnet(u.Hostname()) {
 		list = append(list, "server_url: plain http to another machine: secrets and results can be read on the way")
 	}
-	if c.JobUser == "" && len(c.Runners) > 0 {
+	if c.JobUser == "" && c.startsPrograms() {
 		list = append(list, "job_user: is not set: jobs run as the agent's own user and can read its secret and change its files; docs/runners.md says how to keep them apart")
 	}
 	return list
+}
+
+// startsPrograms reports that jobs run programs here, by whatever runner.
+func (c *Config) startsPrograms() bool {
+	book, err := c.book()
+	return err == nil && len(book.Programs()) > 0
 }

@@ -17,8 +17,8 @@ func walk(v reflect.Value, group, prefix string) []Setting {
 	var all []Setting
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("toml"), ",")
-		if name == "" || name == "-" {
+		name := fileName(field)
+		if name == "" {
 			continue
 		}
 		name = group + name
@@ -28,7 +28,7 @@ func walk(v reflect.Value, group, prefix string) []Setting {
 		}
 		s := Setting{
 			Name: name, Help: field.Tag.Get("help"), Default: printed(v.Field(i)),
-			FileOnly: field.Tag.Get("file") == "only", value: v.Field(i),
+			FileOnly: field.Tag.Get("file") == "only", nonzero: refusesZero(field), value: v.Field(i),
 		}
 		if !s.FileOnly {
 			s.Env = prefix + "_" + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
@@ -65,16 +65,25 @@ func mapKeys(m map[string]string) iter.Seq[string] { return maps.Keys(m) }
 
 // unknown is the error for what no setting is called, with the nearest name.
 func unknown(kind, shown, name string, known []Setting) error {
-	nearest, distance := "", 1+len(name)/2
+	names := make([]string, 0, len(known))
 	for _, s := range known {
-		if d := editDistance(strings.ReplaceAll(name, "_", "."), strings.ReplaceAll(s.Name, "_", ".")); d < distance {
-			nearest, distance = s.Name, d
+		names = append(names, s.Name)
+	}
+	if near := nearest(name, names); near != "" {
+		return fmt.Errorf("unknown %s %s: did you mean %s?", kind, shown, near)
+	}
+	return fmt.Errorf("unknown %s %s: remove it", kind, shown)
+}
+
+// nearest is the name that was probably meant; empty: none is near.
+func nearest(name string, names []string) string {
+	found, distance := "", 1+len(name)/2
+	for _, n := range names {
+		if d := editDistance(strings.ReplaceAll(name, "_", "."), strings.ReplaceAll(n, "_", ".")); d < distance {
+			found, distance = n, d
 		}
 	}
-	if nearest == "" {
-		return fmt.Errorf("unknown %s %s: remove it", kind, shown)
-	}
-	return fmt.Errorf("unknown %s %s: did you mean %s?", kind, shown, nearest)
+	return found
 }
 
 // editDistance is Levenshtein's, over bytes.

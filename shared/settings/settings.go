@@ -6,22 +6,19 @@
 // lease.suspect of a program with the prefix ROCKPOOL is lease.suspect in the
 // file (or suspect in its table [lease]), ROCKPOOL_LEASE_SUSPECT in the
 // environment and --lease-suspect among the flags. The `help` tag is its line in
-// the generated reference; `file:"only"` marks what only the file can say.
+// the generated reference; `file:"only"` marks what only the file can say, and
+// `zero:"refused"` what has no use for zero or nothing: its default stands in for
+// a setting that is not written, and for no other.
 package settings
 
 import (
 	"encoding"
-	"errors"
 	"fmt"
-	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/pelletier/go-toml/v2"
 )
 
 // Duration is a time.Duration that reads as "90s" everywhere.
@@ -59,6 +56,7 @@ type Setting struct {
 	Default  string
 	Help     string
 	FileOnly bool
+	nonzero  bool
 	value    reflect.Value
 }
 
@@ -89,77 +87,6 @@ func Load(cfg any, from Sources) error {
 // Reference lists every setting of cfg with its present value as the default.
 func Reference(cfg any, prefix string) []Setting { return list(cfg, prefix) }
 
-func loadFile(cfg any, path string, known []Setting) error {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("configuration file: %w", err)
-	}
-	decoder := toml.NewDecoder(strings.NewReader(string(content))).DisallowUnknownFields()
-	err = decoder.Decode(cfg)
-	var missing *toml.StrictMissingError
-	if errors.As(err, &missing) && len(missing.Errors) > 0 {
-		name := strings.Join(missing.Errors[0].Key(), ".")
-		return fmt.Errorf("%s: %w", path, unknown("setting", name, name, known))
-	}
-	var decode *toml.DecodeError
-	if errors.As(err, &decode) {
-		row, _ := decode.Position()
-		return fmt.Errorf("%s:%d: %s: %w", path, row, strings.Join(decode.Key(), "."), decode)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	var raw map[string]any
-	if err := toml.Unmarshal(content, &raw); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if name := bare(reflect.TypeOf(cfg).Elem(), raw, nil); name != "" {
-		return fmt.Errorf("%s: %s: needs a unit, in quotes, such as \"90s\" or \"8MiB\"", path, name)
-	}
-	return nil
-}
-
-// bare names the first setting with a text of its own that the file gives as a bare
-// number: the decoder would take 5 for a duration of five nanoseconds.
-func bare(t reflect.Type, raw any, path []string) string {
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
-		if _, text := raw.(string); !text {
-			return strings.Join(path, ".")
-		}
-		return ""
-	}
-	switch raw := raw.(type) {
-	case []any:
-		for _, one := range raw {
-			if name := bare(t.Elem(), one, path); name != "" {
-				return name
-			}
-		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(raw)) {
-			if member, ok := memberType(t, key); ok {
-				if name := bare(member, raw[key], append(slices.Clip(path), key)); name != "" {
-					return name
-				}
-			}
-		}
-	}
-	return ""
-}
-
-// memberType is the type of a table's key, in whatever case the file has it.
-func memberType(t reflect.Type, key string) (reflect.Type, bool) {
-	if t.Kind() == reflect.Map {
-		return t.Elem(), true
-	}
-	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("toml"), ","); name != "" && strings.EqualFold(name, key) {
-			return t.Field(i).Type, true
-		}
-	}
-	return nil, false
-}
-
 func loadEnvironment(known []Setting, from Sources) error {
 	for _, entry := range from.Environ {
 		key, value, _ := strings.Cut(entry, "=")
@@ -185,6 +112,16 @@ func isForeign(key string, foreign []string) bool {
 }
 
 func set(s Setting, text string) error {
+	if err := parse(s, text); err != nil {
+		return err
+	}
+	if s.nonzero && s.value.IsZero() {
+		return errZero
+	}
+	return nil
+}
+
+func parse(s Setting, text string) error {
 	v := s.value
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return u.UnmarshalText([]byte(text))

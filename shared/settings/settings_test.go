@@ -16,9 +16,17 @@ type config struct {
 	Lease  struct {
 		Suspect Duration `toml:"suspect"`
 	} `toml:"lease"`
+	Wait    Duration `toml:"wait" zero:"refused"`
 	Runners []struct {
-		Name string `toml:"name"`
+		Name    string         `toml:"name"`
+		Timeout Duration       `toml:"timeout" zero:"refused"`
+		Codes   []int          `toml:"codes" zero:"refused"`
+		Params  map[string]par `toml:"params"`
 	} `toml:"runner" file:"only"`
+}
+
+type par struct {
+	Length int `toml:"max_length" zero:"refused"`
 }
 
 func defaults() *config {
@@ -67,6 +75,16 @@ func TestLoad_RefusesWithTheName(t *testing.T) {
 		"malformed in env":  {Sources{Environ: []string{"RP_LEASE_SUSPECT=soon"}}, "RP_LEASE_SUSPECT: \"soon\" is not a duration"},
 		"not a number":      {Sources{Flags: map[string]string{"slots": "many"}}, "--slots: \"many\" is not a whole number"},
 		"file only":         {Sources{Environ: []string{"RP_RUNNER=x"}}, "RP_RUNNER"},
+		"in a list's table": {Sources{File: file(t, "[[runner]]\ntimout = \"3s\"")}, "unknown setting runner.timout: did you mean runner.timeout?"},
+		"in a map's table":  {Sources{File: file(t, "[[runner]]\nparams.x.max_lenght = 3")}, "did you mean runner.params.x.max_length?"},
+		"of no table":       {Sources{File: file(t, "[[runner]]\nbrand = 3")}, "unknown setting runner.brand: remove it"},
+		"below a table":     {Sources{File: file(t, "[[runner]]\nslots = 3")}, "slots belongs above the first table"},
+		"zero":              {Sources{File: file(t, "wait = \"0s\"")}, "wait: must not be zero or empty"},
+		"zero in env":       {Sources{Environ: []string{"RP_WAIT=0s"}}, "RP_WAIT: must not be zero or empty"},
+		"zero in a table":   {Sources{File: file(t, "[[runner]]\ntimeout = \"0h\"")}, "runner.timeout: must not be zero or empty"},
+		"an empty list":     {Sources{File: file(t, "[[runner]]\ncodes = []")}, "runner.codes: must not be zero or empty"},
+		"zero in a map":     {Sources{File: file(t, "[[runner]]\nparams.x.max_length = 0")}, "runner.params.x.max_length: must not be"},
+		"UTF-16":            {Sources{File: file(t, "\xff\xfes\x00")}, "is no UTF-8 text"},
 		"no file":           {Sources{File: "/nowhere.toml"}, "configuration file"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,12 +97,23 @@ func TestLoad_RefusesWithTheName(t *testing.T) {
 	}
 }
 
+func TestLoad_TakesAByteOrderMark(t *testing.T) {
+	c := defaults()
+	if err := Load(c, Sources{Prefix: "RP", File: file(t, "\ufeffslots = 3\n")}); err != nil || c.Slots != 3 {
+		t.Errorf("slots %d, %v", c.Slots, err)
+	}
+	err := Load(c, Sources{Prefix: "RP", File: file(t, "slots = 3\n= 4\n")})
+	if err == nil || !strings.Contains(err.Error(), "c.toml:2: ") || strings.Contains(err.Error(), ": :") {
+		t.Errorf("no key: %v", err)
+	}
+}
+
 func TestReference_HasEverySetting(t *testing.T) {
 	var names []string
 	for _, s := range Reference(defaults(), "RP") {
 		names = append(names, s.Name+"="+s.Env+"="+s.Default)
 	}
-	want := "listen=RP_LISTEN=127.0.0.1:1 slots=RP_SLOTS=2 roles=RP_ROLES= open=RP_OPEN=false lease.suspect=RP_LEASE_SUSPECT=25s runner=="
+	want := "listen=RP_LISTEN=127.0.0.1:1 slots=RP_SLOTS=2 roles=RP_ROLES= open=RP_OPEN=false lease.suspect=RP_LEASE_SUSPECT=25s wait=RP_WAIT=0s runner=="
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("reference\n%s\nwant\n%s", got, want)
 	}

@@ -97,9 +97,6 @@ func (b *Book) Programs() []string {
 	return paths
 }
 
-// selfTestTime is how long a self-test may take.
-const selfTestTime = 30 * time.Second
-
 // SelfTest runs the self-test of every runner that has one.
 func (b *Book) SelfTest(ctx context.Context) error {
 	for _, name := range b.names {
@@ -115,16 +112,23 @@ func (b *Book) SelfTest(ctx context.Context) error {
 }
 
 func (b *Book) selfTest(ctx context.Context, spec *Spec) error {
-	ctx, cancel := context.WithTimeout(ctx, selfTestTime)
+	tooLong := fmt.Errorf("did not end within %v: make it shorter, or raise selftest_timeout", spec.SelfTestTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(spec.SelfTestTime), tooLong)
 	defer cancel()
 	argv := spec.fillArgv(spec.selftest, func(p piece) string { return b.fixed(spec, p) })
 	cmd := isolated(argv, b.account, nil)
 	cmd.Env = b.allowed(spec.Env)
 	out, err := runFor(ctx, cmd)
-	if err != nil {
-		return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, wire.CleanText(lastLine(out), 200))
+	if err == nil {
+		return nil
 	}
-	return nil
+	if ctx.Err() != nil { // that is why it was killed
+		err = context.Cause(ctx)
+	}
+	if said := lastLine(out); said != "" {
+		err = fmt.Errorf("%w: %s", err, wire.CleanText(said, 200))
+	}
+	return fmt.Errorf("%s: %w", wire.CleanText(strings.Join(argv, " "), 200), err)
 }
 
 // As has jobs and self-tests run as another user.

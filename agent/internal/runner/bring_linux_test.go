@@ -91,6 +91,32 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
+// A tool may have met another disk that is full, or just says so.
+func TestFullDisk_IsNotBlamedWhileThereIsRoom(t *testing.T) {
+	for name, script := range map[string]string{
+		"a tool that says so":     "echo 'tool: write: No space left on device' >&2; exit 1",
+		"its output is not there": "echo 'no space left on device'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := sh(script)
+			spec.DiskLimit = 1 << 20
+			if got := newRig(t, spec, nil).run(wire.Payload{}); got.Status != wire.ResultFailed || got.Reason != causeExitCode && got.Reason != causeOutputMissing {
+				t.Errorf("%s %s %s", got.Status, got.Reason, got.Detail)
+			}
+		})
+	}
+}
+
+// A disk can have bytes and no room for another file.
+func TestFullDisk_OneWithoutRoomForAFileIsFull(t *testing.T) {
+	spec := sh("i=0; while : > $i; do i=$((i+1)); done; exit 3")
+	spec.DiskLimit = 1 << 20
+	got := newRigAt(t, smallDisk(t, "64m,nr_inodes=40"), spec, nil).run(wire.Payload{})
+	if got.Status != wire.ResultFailed || got.Reason != causeDiskFull {
+		t.Errorf("%s %s %s", got.Status, got.Reason, got.Detail)
+	}
+}
+
 func TestFullDisk_IsTheReasonOfAFailure(t *testing.T) {
 	content := bytes.Repeat([]byte("x"), 1<<20)
 	for name, c := range map[string]struct {

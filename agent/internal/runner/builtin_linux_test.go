@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -163,6 +164,40 @@ func TestProbe_TellsHowAnAllowedHostAnswers(t *testing.T) {
 	r.Stop(ref, 0)
 	if end := r.wait(); !end.Stopped {
 		t.Errorf("a canceled probe ended %+v", end)
+	}
+}
+
+func TestProbe_TheUsualPortNeedNotBeNamed(t *testing.T) {
+	book, err := newProbe([]string{"plain.example:80", "tls.example:443", "Both.example", "other.example:8080", "[::1]:80"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, ok := range map[string]bool{
+		"http://plain.example/": true, "http://plain.example:80/": true, "https://plain.example/": false, "https://plain.example:80/": true,
+		"https://tls.example/": true, "https://TLS.example:443/": true, "http://tls.example/": false, "http://tls.example:443/": true,
+		"http://both.example/": true, "https://both.example/": true, "http://both.example:80/": true, "http://both.example:443/": false, "http://both.example:8080/": false,
+		"http://other.example:8080/": true, "http://other.example/": false, "http://[::1]/": true, "https://[::1]/": false, "http://plain.example:/": true,
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := book.allows(u); (err == nil) != ok {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+func TestProbe_RefusesWhatIsNoHost(t *testing.T) {
+	for _, host := range []string{"a:99999", "a:65536", "a:", "a:0", "a:080", "a:-1", "a:http", ":80", "", "a/b", "a?x", "user@a", "*.a", "[::1]:", "[::1]:70000", "http://a"} {
+		if _, err := newProbe([]string{host}); err == nil || !strings.Contains(err.Error(), "probe_hosts") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v", host, err)
+		}
+	}
+	for _, host := range []string{"a", "a:1", "a:65535", "127.0.0.1:8080", "[::1]", "[::1]:443"} {
+		if _, err := newProbe([]string{host}); err != nil {
+			t.Errorf("%q: %v", host, err)
+		}
 	}
 }
 

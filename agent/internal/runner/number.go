@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"regexp"
 	"strconv"
@@ -47,14 +46,28 @@ func (r *Result) inLog(log []byte) ([]byte, error) {
 	return json.Marshal(document)
 }
 
+// plainNumber is what counts as a number: plain decimal, as C's printf and JSON
+// write it; Go would read 0x1p4 as well.
+var plainNumber = regexp.MustCompile(`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$`)
+
+// noFinite is how programs print NaN and infinity: glibc (-nan, nan(0x1)), Microsoft's
+// libraries (-nan(ind), 1.#INF00), AIX (NaNQ), Go and Python (+Inf, NaN).
+const noFinite = `[+-]*(?i:[qs]?nan[qs]?(?:0x[0-9a-f]+)?|inf(?:inity)?|[0-9]\.#(?:inf|ind|[qs]?nan)[0-9]*)\b`
+
+// printedNoFinite is one in a log, with whatever stands around it.
+var printedNoFinite = regexp.MustCompile(`^\W*` + noFinite)
+
 // finite reads a number as tools print it.
 func finite(name, text string) (json.Number, error) {
-	x, err := strconv.ParseFloat(text, 64)
-	switch {
-	case math.IsNaN(x) || math.IsInf(x, 0):
+	if printedNoFinite.MatchString(text) {
 		return "", notFinite{name, text}
-	case err != nil:
+	}
+	if !plainNumber.MatchString(text) {
 		return "", fmt.Errorf("%s is %q, no number", name, text)
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil { // it is out of range
+		return "", notFinite{name, text}
 	}
 	return json.Number(strconv.FormatFloat(x, 'g', -1, 64)), nil
 }
@@ -97,8 +110,8 @@ func checkJSON(path string) error {
 	}
 }
 
-// noWord is how C's printf writes what JSON has no words for.
-var noWord = regexp.MustCompile(`^[\s:,]*([+-]?(?i:nan|inf|infinity))\b`)
+// noWord is what JSON has no words for, where a value should stand.
+var noWord = regexp.MustCompile(`^[\s:,]*(` + noFinite + `)`)
 
 // spoilt says what stands where a document can't be read on.
 func spoilt(err error, f io.ReaderAt, at int64, last string) error {

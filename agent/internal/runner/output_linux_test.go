@@ -105,6 +105,8 @@ func TestPattern_MakesADocumentOfTheLog(t *testing.T) {
 		"none":          {`echo nothing`, "", causeOutputMissing, "result.pattern"},
 		"not a number":  {`echo frame=1; echo 'SSIM All:nan'`, "", causeNonFinite, "ssim is nan"},
 		"infinite":      {`echo frame=1; echo 'SSIM All:1.0 (inf)'`, "", causeNonFinite, "db is inf"},
+		"glibc's NaN":   {`echo frame=1; echo 'SSIM All:-nan'`, "", causeNonFinite, "ssim is -nan"},
+		"digits apart":  {`echo frame=1; echo 'SSIM All:1_0'`, "", causeOutputMissing, "no number"},
 		"a word":        {`echo frame=1; echo 'SSIM All:good'`, "", causeOutputMissing, "ssim is"},
 		"failed":        {`echo frame=1; echo 'SSIM All:1.0'; exit 2`, "", causeExitCode, "exit code 2"},
 	} {

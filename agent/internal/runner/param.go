@@ -19,10 +19,10 @@ type Param struct {
 	Type      string   `toml:"type"` // int, number, string, bool, enum
 	Min       *float64 `toml:"min"`  // int, number
 	Max       *float64 `toml:"max"`
-	Values    []string `toml:"values"`     // enum
-	MaxLength int      `toml:"max_length"` // string, bytes; 256 unless given
-	Pattern   string   `toml:"pattern"`    // string: must match as a whole
-	Default   *string  `toml:"default"`    // none: the job must give it
+	Values    []string `toml:"values"`                    // enum
+	MaxLength int      `toml:"max_length" zero:"refused"` // string, bytes; 256 unless given
+	Pattern   string   `toml:"pattern"`                   // string: must match as a whole
+	Default   *string  `toml:"default"`                   // none: the job must give it
 
 	pattern *regexp.Regexp
 }

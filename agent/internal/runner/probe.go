@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,10 +48,16 @@ func newProbe(hosts []string) (*probe, error) {
 		if err != nil || u.Host != host || u.Hostname() == "" || strings.Contains(host, "*") {
 			return nil, fmt.Errorf("probe_hosts: %q is no host: write origin.example, or 127.0.0.1:8080 for another port than 80 and 443", host)
 		}
+		if _, err := strconv.ParseUint(u.Port(), 10, 16); strings.HasSuffix(host, ":") || u.Port() != "" && (err != nil || u.Port()[0] == '0') {
+			return nil, fmt.Errorf("probe_hosts: %q has no port from 1 to 65535: correct it, or leave it out with its colon for 80 and 443", host)
+		}
 		t.hosts[strings.ToLower(host)] = true
 	}
 	return t, nil
 }
+
+// usualPorts are those of an address that names none.
+var usualPorts = map[string]string{"http": "80", "https": "443"}
 
 // check implements task.
 func (t *probe) check(p wire.Payload) error {
@@ -80,8 +87,7 @@ func (t *probe) asked(p wire.Payload) (address *url.URL, status int, err error) 
 
 // allows says why an address must not be asked.
 func (t *probe) allows(u *url.URL) error {
-	port := u.Port()
-	usual := port == "" || u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443"
+	port := cmp.Or(u.Port(), usualPorts[u.Scheme])
 	host := strings.ToLower(u.Hostname())
 	bare := host
 	if strings.Contains(host, ":") {
@@ -92,7 +98,7 @@ func (t *probe) allows(u *url.URL) error {
 		return errors.New("must be http or https")
 	case u.User != nil:
 		return errors.New("must hold no user and no password")
-	case usual && t.hosts[bare] || port != "" && t.hosts[net.JoinHostPort(host, port)]:
+	case port == usualPorts[u.Scheme] && t.hosts[bare], t.hosts[net.JoinHostPort(host, port)]:
 		return nil
 	}
 	return fmt.Errorf("host %q is not allowed here (probe_hosts)", wire.CleanText(u.Host, 100))

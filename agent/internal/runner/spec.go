@@ -22,19 +22,20 @@ type Spec struct {
 	Argv         []string          `toml:"argv" help:"program and arguments, with {{in.NAME}}, {{param.NAME}}, {{out.FILE}}, {{backend}} and {{bin}}"`
 	NeedsBackend bool              `toml:"needs_backend" help:"the program uses the node's backend: argv must pass {{backend}} on"`
 	SelfTest     []string          `toml:"selftest" help:"command that must succeed at the agent's start"`
+	SelfTestTime settings.Duration `toml:"selftest_timeout" zero:"refused" help:"longest self-test"`
 	Inputs       []string          `toml:"inputs" help:"names of the files that a job brings"`
 	Unpack       []string          `toml:"unpack" help:"inputs that are a tar, tar.gz or zip: {{in.NAME}} is the folder of what is in it"`
-	UnpackLimit  Size              `toml:"unpack_limit" help:"bytes that an input may unpack to"`
+	UnpackLimit  Size              `toml:"unpack_limit" zero:"refused" help:"bytes that an input may unpack to"`
 	Params       map[string]Param  `toml:"params" help:"parameters by name"`
 	Outputs      []string          `toml:"outputs" help:"files that the job may leave in its folder"`
 	Result       Result            `toml:"result" help:"what becomes the job's output: a JSON file, or numbers out of the log"`
 	Success      Success           `toml:"success" help:"what counts as success"`
-	Timeout      settings.Duration `toml:"timeout" help:"longest run"`
+	Timeout      settings.Duration `toml:"timeout" zero:"refused" help:"longest run"`
 	Env          []string          `toml:"env" help:"variables of the agent's environment that the job may see"`
-	LogLimit     Size              `toml:"log_limit" help:"bytes of stdout and stderr kept on the disk while the job runs"`
-	DiskLimit    Size              `toml:"disk_limit" help:"bytes that the job may write into its folder"`
-	MemoryLimit  Size              `toml:"memory_limit" help:"memory that the job's processes may have together; none: no limit"`
-	ProcessLimit int64             `toml:"process_limit" help:"processes that the job may have at one time; with control groups each thread counts"`
+	LogLimit     Size              `toml:"log_limit" zero:"refused" help:"bytes of stdout and stderr kept on the disk while the job runs"`
+	DiskLimit    Size              `toml:"disk_limit" zero:"refused" help:"bytes that the job may write into its folder"`
+	MemoryLimit  Size              `toml:"memory_limit" zero:"refused" help:"memory that the job's processes may have together; none: no limit"`
+	ProcessLimit int64             `toml:"process_limit" zero:"refused" help:"processes that the job may have at one time; with control groups each thread counts"`
 
 	argv, selftest []template
 }
@@ -54,7 +55,7 @@ type Result struct {
 // Success is the rule: one of the exit codes, all of the files, and a log that
 // holds nothing of what tools say that end well over a broken input.
 type Success struct {
-	Exit    []int    `toml:"exit"`
+	Exit    []int    `toml:"exit" zero:"refused"`
 	Outputs []string `toml:"outputs"`
 	Without string   `toml:"without"` // regular expression that no line of stdout and stderr may match
 
@@ -64,6 +65,7 @@ type Success struct {
 // Defaults of a runner.
 const (
 	defaultTimeout   = settings.Duration(time.Hour)
+	defaultSelfTest  = settings.Duration(10 * time.Second)
 	defaultLogLimit  = Size(8 << 20)
 	defaultDiskLimit = Size(1 << 30)
 	defaultUnpack    = Size(4 << 30)
@@ -91,6 +93,9 @@ func (s *Spec) prepare() error {
 func (s *Spec) fillDefaults() {
 	if s.Timeout == 0 {
 		s.Timeout = defaultTimeout
+	}
+	if s.SelfTestTime == 0 {
+		s.SelfTestTime = defaultSelfTest
 	}
 	if s.LogLimit == 0 {
 		s.LogLimit = defaultLogLimit
@@ -218,6 +223,8 @@ func (s *Spec) checkLimits() error {
 	switch {
 	case s.Timeout < 0:
 		return fmt.Errorf("timeout: must be more than 0, such as 10m")
+	case s.SelfTestTime < 0:
+		return fmt.Errorf("selftest_timeout: must be more than 0, such as 10s")
 	case s.LogLimit < 0 || s.DiskLimit < 0:
 		return fmt.Errorf("log_limit and disk_limit: must be sizes such as 8MiB")
 	case s.MemoryLimit != 0 && s.MemoryLimit < minMemoryLimit:

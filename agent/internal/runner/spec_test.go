@@ -3,7 +3,9 @@ package runner
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"rockpool/shared/settings"
 	"rockpool/shared/wire"
 )
 
@@ -39,7 +41,12 @@ func TestBook_RefusesWithTheSetting(t *testing.T) {
 		"param default":         {func(s *Spec) { s.Params = map[string]Param{"p": {Type: "int", Default: ptr("x")}} }, "params.p: default"},
 		"param pattern":         {func(s *Spec) { s.Params = map[string]Param{"p": {Type: "string", Pattern: "("}} }, "params.p: pattern"},
 		"enum without values":   {func(s *Spec) { s.Params = map[string]Param{"p": {Type: "enum"}} }, "params.p: values"},
-		"selftest fails":        {func(s *Spec) { s.SelfTest = []string{"sh", "-c", "echo no device >&2; exit 1"} }, "no device"},
+		"selftest hangs": {func(s *Spec) {
+			s.SelfTest, s.SelfTestTime = []string{"sh", "-c", "sleep 600"}, settings.Duration(100*time.Millisecond)
+		}, `sh -c sleep 600: did not end within 100ms: make it shorter, or raise selftest_timeout`},
+		"selftest in no time": {func(s *Spec) { s.SelfTestTime = -1 }, "selftest_timeout"},
+		"selftest is killed":  {func(s *Spec) { s.SelfTest = []string{"sh", "-c", "kill -9 $$"} }, "signal: killed"},
+		"selftest fails":      {func(s *Spec) { s.SelfTest = []string{"sh", "-c", "echo no device >&2; exit 1"} }, "no device"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := good()
