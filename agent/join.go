@@ -133,13 +133,13 @@ func (j *Joining) registerAs(ctx context.Context, a *Agent, id *identity.Identit
 	for {
 		welcome, err := a.visit(ctx, id, book, a.credential(id), wire.GoodbyeStop)
 		if err == nil || !passing(err) {
-			return welcome, explained(err, id)
+			return welcome, j.explained(err, id)
 		}
 		j.Warn("no connection yet, it is tried again: " + err.Error())
 		select {
 		case <-time.After(joinRetry):
 		case <-ctx.Done():
-			return welcome, explained(err, id)
+			return welcome, j.explained(err, id)
 		}
 	}
 }
@@ -175,13 +175,21 @@ func passing(err error) bool {
 	return !errors.As(err, &refused)
 }
 
-// explained adds what to do about a credential that is not taken.
-func explained(err error, id *identity.Identity) error {
+// explained says what of the command line is at fault, where the control plane, or
+// who else answers there, does not take it.
+func (j *Joining) explained(err error, id *identity.Identity) error {
 	var refusal *wsconn.Refusal
-	if errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized && id.Record().Registered() {
+	switch {
+	case !errors.As(err, &refusal) || passing(err):
+		return err
+	case refusal.Status == http.StatusUnauthorized && id.Record().Registered() && id.Record().NodeID == "":
+		return fmt.Errorf("the node's secret is not taken: %w; it lies in %s: to join with another credential set state_dir to another directory, or remove it", err, id.Dir())
+	case refusal.Status == http.StatusUnauthorized && id.Record().Registered():
 		return fmt.Errorf("%w; %s is of node %q: to register a new node set state_dir to another directory, or remove it", err, id.Dir(), id.Record().NodeID)
+	case refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden:
+		return fmt.Errorf("the license code is not taken: %w", err)
 	}
-	return err
+	return fmt.Errorf("no control plane takes nodes at %s, whose address is mostly one without a path: %w", j.ServerURL, err)
 }
 
 // Leave takes this machine's node out of its fleet: the agent that runs does it,

@@ -3,7 +3,10 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -189,5 +192,46 @@ func TestJoin_RefusedCredentialIsNotTriedAgain(t *testing.T) {
 	}
 	if n := len(c.dials()); n != 1 {
 		t.Errorf("%d dials", n)
+	}
+}
+
+// What is at fault stands before what was answered, in one line that a person reads.
+func TestJoin_SaysWhatIsNotTaken(t *testing.T) {
+	problem := func(status int, code, detail string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(status)
+			_, _ = fmt.Fprintf(w, `{"type":"urn:x","title":"T","status":%d,"code":"%s","detail":"%s","requestId":"r-1"}`+"\n", status, code, detail)
+		}
+	}
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		path   string
+		want   []string
+	}{
+		"a wrong license code": {problem(401, "unauthenticated", "no license has this code"), "", []string{"the license code is not taken", "unauthenticated: no license has this code"}},
+		"a wrong node secret":  {problem(401, "unauthenticated", "no node has it"), "", []string{"the node's secret is not taken", "unauthenticated: no node has it", "state_dir"}},
+		"a path":               {problem(404, "not_found", "there is no such path"), "/console", []string{"/console,", "without a path", "not_found: there is no such path"}},
+		"a page at a path":     {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html><body>{}") }, "/console", []string{"/console,", "without a path", "200 OK"}},
+		"a redirect":           {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/sign-in", http.StatusFound) }, "", []string{"no control plane takes nodes at http://", "302"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(c.answer)
+			defer server.Close()
+			j := joining(t, newControl(t, nil))
+			j.ServerURL = server.URL + c.path
+			if strings.HasSuffix(name, "secret") {
+				j.Credential = func() (string, error) { return strings.Repeat("s", 43), nil }
+			}
+			_, err := Join(t.Context(), j)
+			if err == nil || strings.ContainsAny(err.Error(), "{}<>\n") || strings.Contains(err.Error(), licenseCode) {
+				t.Fatalf("error %v", err)
+			}
+			for _, part := range c.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("error %v, want %q in it", err, part)
+				}
+			}
+		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -34,13 +33,13 @@ type DialOptions struct {
 type Refusal struct {
 	Status     int
 	RetryAfter time.Duration // what the server asked for; 0 if nothing
-	Body       string        // its first KiB, cleaned
+	Text       string        // what it says, in one line; empty: nothing that a person reads
 }
 
 func (r *Refusal) Error() string {
 	text := fmt.Sprintf("server refused the upgrade: %d %s", r.Status, http.StatusText(r.Status))
-	if r.Body != "" {
-		text += ": " + r.Body
+	if r.Text != "" {
+		text += ": " + r.Text
 	}
 	return text
 }
@@ -99,11 +98,10 @@ func newTransport(options DialOptions, raw *atomic.Pointer[net.Conn]) *http.Tran
 }
 
 func newRefusal(response *http.Response) *Refusal {
-	body, _ := io.ReadAll(io.LimitReader(response.Body, 1024))
 	return &Refusal{
 		Status:     response.StatusCode,
 		RetryAfter: retryAfter(response.Header.Get("Retry-After"), time.Now()),
-		Body:       wire.CleanText(string(body), 1024),
+		Text:       wire.AnswerText(response.Header.Get("Content-Type"), response.Body, 512),
 	}
 }
 

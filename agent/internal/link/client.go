@@ -51,13 +51,13 @@ func sameOrigin(next *http.Request, before []*http.Request) error {
 // StatusError is an answer other than success.
 type StatusError struct {
 	Status int
-	Body   string
+	Text   string // what it says, in one line; empty: nothing that a person reads
 }
 
 func (e *StatusError) Error() string {
 	text := fmt.Sprintf("server answered %d %s", e.Status, http.StatusText(e.Status))
-	if e.Body != "" {
-		text += ": " + e.Body
+	if e.Text != "" {
+		text += ": " + e.Text
 	}
 	return text
 }
@@ -85,8 +85,7 @@ func (c *Client) do(request *http.Request, want ...int) (*http.Response, error) 
 		return response, nil
 	}
 	defer func() { _ = response.Body.Close() }()
-	text, _ := io.ReadAll(io.LimitReader(response.Body, 512))
-	return nil, &StatusError{response.StatusCode, wire.CleanText(string(text), 512)}
+	return nil, &StatusError{response.StatusCode, wire.AnswerText(response.Header.Get("Content-Type"), response.Body, 512)}
 }
 
 // Close lets go of idle connections.

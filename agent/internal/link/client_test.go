@@ -2,6 +2,7 @@ package link
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -221,6 +222,24 @@ func TestPut_ARefusalComesBeforeTheBytesLeave(t *testing.T) {
 	var status *StatusError
 	if err := a.Put(t.Context(), held, out, path, 0); !errors.As(err, &status) || status.Status != http.StatusNotFound || !status.Final() {
 		t.Errorf("error %v, want a final 404", err)
+	}
+}
+
+// What the server says of a refusal is read by people, in a job's detail.
+func TestRefusals_AreOneLineOfCodeAndDetail(t *testing.T) {
+	for status, code := range map[int]string{401: "unauthenticated", 404: "not_found", 413: "too_large", 503: "unavailable", 507: "storage_full"} {
+		a := artifacts(t, ample, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(status)
+			_, _ = fmt.Fprintf(w, `{"type":"urn:x:%s","title":"T","status":%d,"code":"%s","detail":"that is why","requestId":"r-1"}`+"\n", code, status, code)
+		})
+		out, path := output(t, "content")
+		_, _, openErr := a.Open(t.Context(), out.Digest, 0)
+		for call, err := range map[string]error{"open": openErr, "put": a.Put(t.Context(), held, out, path, 0), "secret": a.PutSecret(t.Context(), "r", "s")} {
+			if err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("%d %s: %s: that is why", status, http.StatusText(status), code)) {
+				t.Errorf("%s: %v", call, err)
+			}
+		}
 	}
 }
 
