@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+	"weak"
 
 	"golang.org/x/sync/errgroup"
 
@@ -86,7 +87,7 @@ type Loop struct {
 	inDoubt   bool
 	loading   bool
 	terminal  map[ids.JobID][]chan struct{} // who waits for a job's end
-	view      *core.FleetView
+	view      weak.Pointer[core.FleetView]  // the newest; until the next collection after its readers are done
 	downSince time.Time
 	freezes   freezeLog
 }

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"time"
+	"weak"
 
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
@@ -265,10 +266,12 @@ func (l *Loop) NodePast(ctx context.Context, id string) (core.NodePast, error) {
 // immutable and shared until something visible changes.
 func (l *Loop) Fleet(ctx context.Context) (*core.FleetView, error) {
 	return ask(ctx, l, true, func(d *core.Dispatch, now fleet.Time, _ *core.Effects, answer func(*core.FleetView, error)) {
-		if l.view == nil || l.view.Rev != d.Rev() {
-			l.view = d.FleetAfter(now, l.view)
+		view := l.view.Value()
+		if view == nil || view.Rev != d.Rev() {
+			view = d.FleetAfter(now, view)
+			l.view = weak.Make(view)
 		}
-		answer(l.view, nil)
+		answer(view, nil)
 	})
 }
 

@@ -23,6 +23,15 @@ type state struct {
 	placed  placements
 }
 
+func newState() state {
+	s := state{kept: map[string]*record.Node{}, history: history{}}
+	s.rest()
+	return s
+}
+
+// rest forgets nodes and placements: the next answer of the loop has them all.
+func (s *state) rest() { s.rev, s.nodes, s.placed = 0, map[string]*nodeState{}, placements{} }
+
 // nodeState is a node with what of it is urgent.
 type nodeState struct {
 	view   core.NodeView

@@ -24,8 +24,8 @@ func (v *View) Subscribe(ctx context.Context, who *Viewer, topic string, filter 
 	if err != nil {
 		return nil, nil, err
 	}
+	f, first := v.join(k, scope) // from then on nothing is forgotten
 	v.refresh(ctx, k.ofPools() || k.ofAlarms())
-	f, first := v.join(k, scope)
 	s := &Subscription{view: v, feed: f, to: to}
 	if first {
 		v.load(ctx, f)

@@ -70,7 +70,7 @@ func New(cfg Config) *View {
 	}
 	return &View{
 		cfg: cfg, wake: make(chan struct{}, 1), feeds: map[key]*feed{},
-		state: state{nodes: map[string]*nodeState{}, kept: map[string]*record.Node{}, history: history{}, placed: placements{}},
+		state: newState(),
 	}
 }
 
@@ -126,12 +126,17 @@ func (v *View) watched() bool {
 	return len(v.feeds) > 0
 }
 
-// sample adds the next point to the history of pools.
+// sample adds the next point to the history of pools. What only subscribers see is
+// not kept while there are none: a second picture of each node costs as much as its
+// socket. The first one has it brought anew.
 func (v *View) sample(ctx context.Context) {
 	v.refresh(ctx, true)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.state.history.sample(v.state.pools, v.cfg.Now())
+	if len(v.feeds) == 0 {
+		v.state.rest()
+	}
 	for _, f := range v.feeds {
 		if f.key.topic == wire.TopicPools {
 			f.markAll(v.allIDs(f))

@@ -237,6 +237,29 @@ func TestView_CostsNothingWithoutConsoles(t *testing.T) {
 	})
 }
 
+// Nodes are kept while somebody looks; who comes next sees them as they are then.
+func TestView_KeepsNoNodesWithoutConsoles(t *testing.T) {
+	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
+		stage.Put(viewtest.Node("a", 7))
+		for range 2 {
+			d := newDesk(t)
+			sub, _ := d.subscribe(v, everybody, wire.TopicNodes, wire.Filter{})
+			if len(d.nodes) != 1 {
+				t.Errorf("a console sees %d nodes", len(d.nodes))
+			}
+			pass(historyEvery)
+			if len(v.state.nodes) != 1 {
+				t.Error("the nodes are forgotten under a console")
+			}
+			sub.End()
+			pass(historyEvery)
+			if len(v.state.nodes) != 0 {
+				t.Errorf("%d nodes are kept for nobody", len(v.state.nodes))
+			}
+		}
+	})
+}
+
 func TestView_SnapshotComesInPartsAndDeltasFollow(t *testing.T) {
 	bubble(t, func(t *testing.T, stage *viewtest.Stage, v *View) {
 		const many = 1200
