@@ -52,7 +52,7 @@ env | cut -d= -f1 | sort | tr '\n' ' '
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("%d PWD ROCKPOOL_ATTEMPT ROCKPOOL_DIR ROCKPOOL_JOB", account.UID) // PWD is the shell's own
+	want := fmt.Sprintf("%d PWD ROCKPOOL_ATTEMPT ROCKPOOL_DIR ROCKPOOL_JOB TMPDIR", account.UID) // PWD is the shell's own
 	if said := strings.Join(strings.Fields(string(r.Head)), " "); r.Status != wire.ResultSucceeded || said != want {
 		t.Errorf("%s %s: the job says %q, want %q", r.Status, r.Detail, said, want)
 	}

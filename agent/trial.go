@@ -38,7 +38,7 @@ func TestRunner(ctx context.Context, cfg Config, trial Trial) (wire.Result, erro
 	if err := book.SelfTest(ctx); err != nil {
 		return wire.Result{}, err
 	}
-	files, err := openShelf(trial)
+	files, err := openShelf(ctx, trial)
 	if err != nil {
 		return wire.Result{}, err
 	}
@@ -86,11 +86,11 @@ type shelf struct {
 	keep   string
 }
 
-func openShelf(trial Trial) (*shelf, error) {
+func openShelf(ctx context.Context, trial Trial) (*shelf, error) {
 	s := &shelf{files: map[string]string{}, keep: trial.Keep}
 	for _, name := range slices.Sorted(maps.Keys(trial.Inputs)) {
 		path := trial.Inputs[name]
-		digest, size, err := runner.DigestFile(path)
+		digest, size, err := runner.DigestFile(ctx, path)
 		if err != nil {
 			return nil, fmt.Errorf("input %s: %w", name, err)
 		}
@@ -110,20 +110,15 @@ func (s *shelf) Open(_ context.Context, digest string, _ int64) (io.ReadCloser, 
 func (s *shelf) Offset(context.Context, nodecore.Ref, string) (int64, error) { return 0, nil }
 
 // Put implements runner.Sink.
-func (s *shelf) Put(_ context.Context, _ nodecore.Ref, out wire.Output, path string, _ int64) error {
+func (s *shelf) Put(_ context.Context, _ nodecore.Ref, out wire.Output, content io.ReaderAt, _ int64) error {
 	if s.keep == "" {
 		return nil
 	}
-	content, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = content.Close() }()
 	to, err := os.Create(filepath.Join(s.keep, out.Name))
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(to, content); err != nil {
+	if _, err := io.Copy(to, io.NewSectionReader(content, 0, out.Size)); err != nil {
 		_ = to.Close()
 		return err
 	}

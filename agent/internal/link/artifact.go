@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -90,19 +89,14 @@ func (c *Client) Offset(ctx context.Context, ref nodecore.Ref, digest string) (i
 // to an upload comes once all of it is safe.
 const uploadPace = 16 << 20
 
-// Put uploads a file from an offset on, as an output of the attempt that the node
+// Put uploads content from an offset on, as an output of the attempt that the node
 // holds; the server checks the digest of the whole. What is cut goes on from the
 // Offset that the server has then. Errors are as those of Open.
-func (c *Client) Put(ctx context.Context, ref nodecore.Ref, out wire.Output, path string, offset int64) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("upload an artifact: %w", err)
-	}
+func (c *Client) Put(ctx context.Context, ref nodecore.Ref, out wire.Output, content io.ReaderAt, offset int64) error {
 	wait := newPatience(ctx, c.wait)
 	defer wait.end()
 	request, err := c.request(wait.ctx, http.MethodPatch, "uploads", out.Digest)
 	if err != nil {
-		_ = file.Close()
 		return err
 	}
 	request.URL.RawQuery = attemptQuery(ref)
@@ -111,14 +105,13 @@ func (c *Client) Put(ctx context.Context, ref nodecore.Ref, out wire.Output, pat
 	request.Header.Set(headerOffset, strconv.FormatInt(offset, 10))
 	request.Header.Set(headerLength, strconv.FormatInt(out.Size, 10))
 	request.ContentLength = out.Size - offset
-	rest := io.NewSectionReader(file, offset, out.Size-offset)
-	// Closed below, not by the transport: it is done with the body before the answer.
+	rest := io.NewSectionReader(content, offset, out.Size-offset)
+	// The caller's to close, not the transport's.
 	request.Body = io.NopCloser(moving{rest, wait, c.wait + time.Duration(out.Size/uploadPace)*time.Second})
 	if request.ContentLength == 0 {
 		request.Body = http.NoBody
 	}
 	response, err := c.do(request, http.StatusCreated)
-	_ = file.Close() // it was only read; what the transport still reads fails
 	if err != nil {
 		return fmt.Errorf("upload an artifact: %w", wait.why(err))
 	}

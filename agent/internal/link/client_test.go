@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -149,12 +147,12 @@ func TestPut_GoesOnWhereTheServerSays(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusCreated)
 	})
-	out, path := output(t, "content")
+	out, body := output("content")
 	offset, err := a.Offset(t.Context(), held, out.Digest)
 	if err != nil || offset != 3 {
 		t.Fatalf("offset %d, %v", offset, err)
 	}
-	if err := a.Put(t.Context(), held, out, path, offset); err != nil {
+	if err := a.Put(t.Context(), held, out, body, offset); err != nil {
 		t.Error(err)
 	}
 }
@@ -185,13 +183,8 @@ func TestOpen_ABodyThatStandsStillIsLeft(t *testing.T) {
 	}
 }
 
-func output(t *testing.T, content string) (wire.Output, string) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "out")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return wire.Output{Name: "out", Digest: "sha256:00", Size: int64(len(content))}, path
+func output(content string) (wire.Output, io.ReaderAt) {
+	return wire.Output{Name: "out", Digest: "sha256:00", Size: int64(len(content))}, strings.NewReader(content)
 }
 
 var held = nodecore.Ref{Job: ids.JobID{15: 1}, Attempt: 3}
@@ -209,8 +202,8 @@ func TestPut_UploadsTheWholeFileForItsAttempt(t *testing.T) {
 			}
 			w.WriteHeader(http.StatusCreated)
 		})
-		out, path := output(t, content)
-		if err := a.Put(t.Context(), held, out, path, 0); err != nil {
+		out, body := output(content)
+		if err := a.Put(t.Context(), held, out, body, 0); err != nil {
 			t.Error(err)
 		}
 	}
@@ -218,9 +211,9 @@ func TestPut_UploadsTheWholeFileForItsAttempt(t *testing.T) {
 
 func TestPut_ARefusalComesBeforeTheBytesLeave(t *testing.T) {
 	a := artifacts(t, ample, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not yours", http.StatusNotFound) })
-	out, path := output(t, strings.Repeat("x", 8<<20))
+	out, body := output(strings.Repeat("x", 8<<20))
 	var status *StatusError
-	if err := a.Put(t.Context(), held, out, path, 0); !errors.As(err, &status) || status.Status != http.StatusNotFound || !status.Final() {
+	if err := a.Put(t.Context(), held, out, body, 0); !errors.As(err, &status) || status.Status != http.StatusNotFound || !status.Final() {
 		t.Errorf("error %v, want a final 404", err)
 	}
 }
@@ -250,8 +243,8 @@ func TestPut_AServerThatStandsStillIsLeft(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-release
 	})
-	out, path := output(t, "content")
-	if err := a.Put(t.Context(), held, out, path, 0); err == nil || !strings.Contains(err.Error(), "nothing moved for 100ms") {
+	out, body := output("content")
+	if err := a.Put(t.Context(), held, out, body, 0); err == nil || !strings.Contains(err.Error(), "nothing moved for 100ms") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -263,9 +256,9 @@ func TestPut_AShorterFileIsNoUpload(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusCreated)
 	})
-	out, path := output(t, "content")
+	out, body := output("content")
 	out.Size++
-	if err := a.Put(t.Context(), held, out, path, 0); err == nil {
+	if err := a.Put(t.Context(), held, out, body, 0); err == nil {
 		t.Error("it was taken for whole")
 	}
 }

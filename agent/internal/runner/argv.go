@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -37,12 +39,18 @@ func (s *Spec) runCommand(a *attempt, r *wire.Result, argv []string) error {
 	defer func() { _ = out.close() }()
 	defer func() { out.ends(r) }()
 	a.log.Store(out)
+	if a.brought, err = folderSize(a.ctx, a.inDir()); err != nil {
+		return failed(causeStartFailed, "measure the job's inputs: "+err.Error())
+	}
 	p, err := s.start(a, argv, out)
 	if err != nil {
 		return failed(causeStartFailed, err.Error())
 	}
 	a.ran = true
-	why := s.watch(a, p)
+	limit := a.runLimit(time.Duration(s.Timeout))
+	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, &failure{wire.ResultTimedOut, causeRunTimeout, fmt.Sprintf("ran longer than %v", limit)})
+	defer cancel()
+	why := s.watch(ctx, a, p)
 	end := p.finish()
 	r.ExitCode = int64(end.code)
 	if why != nil {
@@ -51,11 +59,35 @@ func (s *Spec) runCommand(a *attempt, r *wire.Result, argv []string) error {
 	if err := s.judge(end, out); err != nil {
 		return err
 	}
-	if err := s.collect(a.workDir(), r); err != nil {
+	if err := s.harvest(ctx, a, r, out); err != nil {
+		return cmp.Or(a.asked(ctx), err)
+	}
+	return nil
+}
+
+// harvest takes what a run left. It ends with its ctx: a file that a job made in a
+// moment may take hours to read.
+func (s *Spec) harvest(ctx context.Context, a *attempt, r *wire.Result, out *output) error {
+	if err := s.measure(ctx, a); err != nil {
 		return err
 	}
-	r.Output, err = s.result(a.workDir(), out)
+	if err := s.collect(ctx, a, r); err != nil {
+		return err
+	}
+	output, err := s.result(a, out)
+	r.Output = output
 	return err
+}
+
+// asked is why a run has to end; nil: it need not.
+func (a *attempt) asked(ctx context.Context) error {
+	switch {
+	case a.ctx.Err() != nil:
+		return errStopped
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // command fills the argv.
@@ -90,7 +122,7 @@ func (s *Spec) start(a *attempt, argv []string, out *output) (*process, error) {
 		return nil, err
 	}
 	p, err := start(command{
-		argv: argv, env: append(book.allowed(s.Env), m.env()...), dir: a.workDir(), marker: m,
+		argv: argv, env: slices.Concat([]string{"TMPDIR=" + a.tmpDir()}, book.allowed(s.Env), m.env()), dir: a.workDir(), marker: m,
 		limits: s.limits(), account: book.account, cgroup: group, output: out,
 	})
 	if err != nil {
@@ -115,29 +147,26 @@ func (a *attempt) runLimit(limit time.Duration) time.Duration {
 }
 
 // watch returns when the program has ended by itself, or ends it for a reason.
-func (s *Spec) watch(a *attempt, p *process) error {
-	limit := a.runLimit(time.Duration(s.Timeout))
-	timeout := time.NewTimer(limit)
-	defer timeout.Stop()
+func (s *Spec) watch(ctx context.Context, a *attempt, p *process) error {
 	disk := time.NewTicker(watchDisk)
 	defer disk.Stop()
 	for {
 		select {
 		case <-p.exited:
 			return nil
-		case <-a.ctx.Done():
-			if p.over() {
+		case <-ctx.Done():
+			if a.ctx.Err() == nil {
+				p.end(a.set.stopGrace)
+			} else if p.over() {
 				return nil
+			} else {
+				p.end(a.grace)
 			}
-			p.end(a.grace)
-			return errStopped
-		case <-timeout.C:
-			p.end(a.set.stopGrace)
-			return &failure{wire.ResultTimedOut, causeRunTimeout, fmt.Sprintf("ran longer than %v", limit)}
+			return a.asked(ctx)
 		case <-disk.C:
-			if size := folderSize(a.dir) - inputSize(a.offer.Payload); size > int64(s.DiskLimit)+int64(s.LogLimit) {
+			if err := s.measure(ctx, a); err != nil && ctx.Err() == nil {
 				p.end(0)
-				return failed(causeOutputTooLarge, fmt.Sprintf("wrote more than disk_limit = %v", s.DiskLimit))
+				return err
 			}
 			if over := s.over(p.group.usage()); over != "" {
 				p.end(0)
@@ -147,11 +176,19 @@ func (s *Spec) watch(a *attempt, p *process) error {
 	}
 }
 
-func inputSize(p wire.Payload) (size int64) {
-	for _, in := range p.Inputs {
-		size += in.Size
+// measure says whether a job has written more than it may. A folder that it made so
+// that nobody can tell is too much.
+func (s *Spec) measure(ctx context.Context, a *attempt) error {
+	size, err := folderSize(ctx, a.dir)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return failed(causeOutputTooLarge, "its folder can't be measured: "+err.Error())
+	case size-a.brought > int64(s.DiskLimit)+int64(s.LogLimit):
+		return failed(causeOutputTooLarge, fmt.Sprintf("wrote more than disk_limit = %v", s.DiskLimit))
 	}
-	return size
+	return nil
 }
 
 // judge compares an end with the rule of success. What a tool says last is

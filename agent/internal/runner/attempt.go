@@ -28,14 +28,19 @@ type attempt struct {
 
 	ctx   context.Context // ends when the attempt is asked to stop
 	stop  context.CancelFunc
-	grace time.Duration          // written before ctx ends
-	ran   bool                   // the program was started
-	log   atomic.Pointer[output] // nil until the program runs, and of a runner without one
+	grace time.Duration // written before ctx ends
+	ran   bool          // the program was started
+
+	log atomic.Pointer[output] // nil until the program runs, and of a runner without one
+
+	brought int64               // bytes of the inputs, as the program found them
+	found   map[string]*os.File // the declared files that it left, by name
 }
 
 // Folders of an attempt.
 func (a *attempt) inDir() string   { return filepath.Join(a.dir, "in") }
 func (a *attempt) workDir() string { return workDir(a.dir) }
+func (a *attempt) tmpDir() string  { return filepath.Join(a.dir, "tmp") }
 
 // workDir is where the processes of the attempt with that folder begin.
 func workDir(folder string) string { return filepath.Join(folder, "work") }
@@ -49,7 +54,7 @@ func (a *attempt) marker() marker {
 func (a *attempt) run() Done {
 	r := wire.Result{Job: a.ref.Job.String(), Attempt: int64(a.ref.Attempt), Status: wire.ResultSucceeded}
 	err := a.work(&r)
-	if rmErr := os.RemoveAll(a.dir); rmErr != nil {
+	if rmErr := removeFolder(a.dir); rmErr != nil {
 		a.set.log.Warn("the folder of a job can't be removed", "job", r.Job, "attempt", r.Attempt, "error", rmErr)
 	}
 	var f *failure
@@ -78,7 +83,7 @@ func (a *attempt) work(r *wire.Result) error {
 
 // workChecked works on what fits the runner.
 func (a *attempt) workChecked(r *wire.Result) error {
-	for _, dir := range []string{a.dir, a.inDir(), a.workDir()} {
+	for _, dir := range []string{a.dir, a.inDir(), a.workDir(), a.tmpDir()} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return failed(causeStartFailed, "make the job's folder: "+err.Error())
 		}
@@ -86,6 +91,7 @@ func (a *attempt) workChecked(r *wire.Result) error {
 	if err := a.fetchAll(r); err != nil {
 		return err
 	}
+	defer a.closeFound()
 	began := time.Now()
 	err := a.task.run(a, r)
 	r.RunMs = time.Since(began).Milliseconds()
@@ -107,7 +113,7 @@ func (a *attempt) handFolders(to *Account) error {
 	if err := os.Chmod(a.dir, 0o711); err != nil {
 		return fmt.Errorf("hand the job's folder to job_user: %w", err)
 	}
-	for _, dir := range []string{a.inDir(), a.workDir()} {
+	for _, dir := range []string{a.inDir(), a.workDir(), a.tmpDir()} {
 		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			return errors.Join(err, os.Lchown(path, to.UID, to.GID))
 		})

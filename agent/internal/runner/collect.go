@@ -1,10 +1,10 @@
 package runner
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -15,10 +15,36 @@ import (
 )
 
 // collect puts the declared files of a finished run into its result, or says why
-// the run is no success after all.
-func (s *Spec) collect(work string, r *wire.Result) error {
+// the run is no success after all. What it read is what is handed over: the files
+// stay open.
+func (s *Spec) collect(ctx context.Context, a *attempt, r *wire.Result) error {
+	if err := s.find(a); err != nil {
+		return err
+	}
 	for _, name := range s.files() {
-		out, err := describeFile(filepath.Join(work, name), name)
+		f := a.found[name]
+		if f == nil {
+			continue
+		}
+		digest, size, err := digestContent(ctx, f)
+		if err != nil {
+			return failed(causeOutputMissing, name+": "+err.Error())
+		}
+		if strings.HasSuffix(name, ".json") || name == s.Result.File {
+			if err := checkJSON(ctx, f, size); err != nil {
+				return because(err, name)
+			}
+		}
+		r.Outputs = append(r.Outputs, wire.Output{Name: name, Digest: digest, Size: size})
+	}
+	return nil
+}
+
+// find opens the declared files.
+func (s *Spec) find(a *attempt) error {
+	a.found = map[string]*os.File{}
+	for _, name := range s.files() {
+		f, err := openPlain(filepath.Join(a.workDir(), name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && !s.required(name):
 			continue
@@ -27,49 +53,63 @@ func (s *Spec) collect(work string, r *wire.Result) error {
 		case err != nil:
 			return failed(causeOutputMissing, name+": "+err.Error())
 		}
-		if strings.HasSuffix(name, ".json") || name == s.Result.File {
-			if err := checkJSON(filepath.Join(work, name)); err != nil {
-				return because(err, name)
-			}
-		}
-		r.Outputs = append(r.Outputs, out)
+		a.found[name] = f
 	}
 	return nil
 }
 
+func (a *attempt) closeFound() {
+	for _, f := range a.found {
+		_ = f.Close() // it was only read
+	}
+}
+
 // result is the job's output; empty when the runner declares none.
-func (s *Spec) result(work string, log *output) ([]byte, error) {
+func (s *Spec) result(a *attempt, log *output) ([]byte, error) {
 	switch {
 	case s.Result.File != "":
-		return readResult(filepath.Join(work, s.Result.File), s.Result.File)
+		return readResult(a.found[s.Result.File], s.Result.File)
 	case s.Result.pattern != nil:
 		return s.Result.inLog(log.last())
 	}
 	return nil, nil
 }
 
-// describeFile digests a regular file. A link is none: it could point anywhere.
-func describeFile(path, name string) (wire.Output, error) {
-	info, err := os.Lstat(path)
+// openPlain opens a regular file. A link is none: it could point anywhere. What is
+// opened is what was looked at, and a pipe that takes its place is not waited for.
+func openPlain(path string) (*os.File, error) {
+	before, err := os.Lstat(path)
 	if err != nil {
-		return wire.Output{}, err
+		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return wire.Output{}, fmt.Errorf("is no regular file")
+	if !before.Mode().IsRegular() {
+		return nil, errNotPlain
 	}
-	digest, size, err := DigestFile(path)
-	return wire.Output{Name: name, Digest: digest, Size: size}, err
+	f, err := os.OpenFile(path, os.O_RDONLY|plainOnly, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || !os.SameFile(before, info) {
+		return nil, errors.Join(errNotPlain, err, f.Close())
+	}
+	return f, nil
 }
 
+var errNotPlain = errors.New("is no regular file")
+
 // DigestFile is what the control plane calls the content, and its bytes.
-func DigestFile(path string) (digest string, size int64, err error) {
+func DigestFile(ctx context.Context, path string) (digest string, size int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", 0, err
 	}
 	defer func() { _ = f.Close() }()
+	return digestContent(ctx, f)
+}
+
+func digestContent(ctx context.Context, from io.Reader) (digest string, size int64, err error) {
 	sum := sha256.New()
-	size, err = io.Copy(sum, f)
+	size, err = io.Copy(sum, untilDone{ctx, from})
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), size, err
 }
 
@@ -78,13 +118,8 @@ const maxOutput = wire.MaxResult - 4<<10
 
 // readResult is the result's document; none where it has more bytes than travel in a
 // result: it is among the outputs, which are uploaded, under its name.
-func readResult(path, name string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, failed(causeOutputMissing, name+": "+err.Error())
-	}
-	defer func() { _ = f.Close() }()
-	content, err := io.ReadAll(io.LimitReader(f, maxOutput+1))
+func readResult(f *os.File, name string) ([]byte, error) {
+	content, err := io.ReadAll(io.NewSectionReader(f, 0, maxOutput+1))
 	if err != nil {
 		return nil, failed(causeOutputMissing, name+": "+err.Error())
 	}
@@ -95,18 +130,4 @@ func readResult(path, name string) ([]byte, error) {
 		return nil, failed(causeOutputMissing, name+" is no JSON document in UTF-8 that can be kept")
 	}
 	return content, nil
-}
-
-// folderSize adds up what a job has written. What vanishes meanwhile counts nothing.
-func folderSize(dir string) (size int64) {
-	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			size += info.Size()
-		}
-		return nil
-	})
-	return size
 }

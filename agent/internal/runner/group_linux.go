@@ -17,9 +17,9 @@ const (
 	kill      = unix.SIGKILL
 )
 
-// group is all processes of an attempt: its process group, those that left it (a
-// daemon makes its own session) but carry the attempt's marker, and all that is in
-// its control group.
+// group is all processes of an attempt: its process group and session, those that
+// left them (a daemon makes its own session) but carry the attempt's marker, and all
+// that is in its control group.
 type group struct {
 	pgid   int // 0: known by its marker alone
 	marker marker
@@ -68,7 +68,7 @@ func (g group) signalStray(pid int, sig syscall.Signal) {
 		return
 	}
 	defer func() { _ = unix.Close(fd) }()
-	if stat, ok := readStat(pid); ok && stat.pgid != g.pgid && (g.marked(pid) || slices.Contains(g.cgroup.members(), pid)) {
+	if stat, ok := readStat(pid); ok && stat.pgid != g.pgid && (g.leads(stat) || slices.Contains(g.cgroup.members(), pid) || g.marked(pid)) {
 		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
 	}
 }
@@ -89,11 +89,16 @@ func (g group) members() []int {
 			continue
 		}
 		stat, ok := readStat(pid)
-		if ok && stat.lives() && ticks(stat.start) >= g.since && (g.pgid > 0 && stat.pgid == g.pgid || slices.Contains(inside, pid) || g.marked(pid)) {
+		if ok && stat.lives() && ticks(stat.start) >= g.since && (g.leads(stat) || slices.Contains(inside, pid) || g.marked(pid)) {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// leads reports a process of the first one's group or session.
+func (g group) leads(stat procStat) bool {
+	return g.pgid > 0 && (stat.pgid == g.pgid || stat.session == g.pgid)
 }
 
 // marked reports a process with the attempt's marker in its environment.
@@ -119,9 +124,10 @@ func ticks(start string) uint64 {
 
 // procStat is what /proc/PID/stat says.
 type procStat struct {
-	state byte
-	pgid  int
-	start string // in clock ticks since the machine's boot
+	state   byte
+	pgid    int
+	session int
+	start   string // in clock ticks since the machine's boot
 }
 
 func (s procStat) lives() bool { return s.state != 'Z' && s.state != 'X' }
@@ -138,7 +144,8 @@ func readStat(pid int) (procStat, bool) {
 		return procStat{}, false
 	}
 	pgid, err := strconv.Atoi(string(fields[2]))
-	return procStat{state: fields[0][0], pgid: pgid, start: string(fields[19])}, err == nil
+	session, sessionErr := strconv.Atoi(string(fields[3]))
+	return procStat{state: fields[0][0], pgid: pgid, session: session, start: string(fields[19])}, err == nil && sessionErr == nil
 }
 
 // readLine reads a file of the kernel's that is shorter than the buffer. All processes

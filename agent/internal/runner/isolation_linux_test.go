@@ -62,6 +62,21 @@ func TestAttack_A58_AControlGroupLetsNothingEscape(t *testing.T) {
 	}
 }
 
+// Without control groups, an environment that the agent may not read hides nothing
+// that stays in the session.
+func TestEnd_FindsWhatHidesItsEnvironment(t *testing.T) {
+	if withoutRights(t) {
+		return
+	}
+	pids := t.TempDir()
+	r := newRig(t, tool("hidden", pids), nil)
+	r.cgroups = nil
+	if got := r.run(wire.Payload{}); got.Status != wire.ResultSucceeded {
+		t.Errorf("%s %s", got.Status, got.Detail)
+	}
+	mustBeDead(t, running(t, pids, 1))
+}
+
 // The next life of the agent finds in a control group what has nothing else to be
 // known by.
 func TestLeftovers_InAControlGroupAreKilled(t *testing.T) {

@@ -72,7 +72,7 @@ func ClearLeftovers(dir string) (killed int, err error) {
 		if readErr == nil && json.Unmarshal(content, &l) == nil && l.Job != "" && l.Dir == workDir(folder) {
 			killed += killLeftover(l)
 		}
-		err = errors.Join(err, os.RemoveAll(folder))
+		err = errors.Join(err, removeFolder(folder))
 	}
 	return killed, err
 }

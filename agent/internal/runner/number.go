@@ -1,13 +1,15 @@
 package runner
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strconv"
+
+	"rockpool/shared/wire"
 )
 
 // notFinite is a number that is none: a score that was stored as if it were one
@@ -22,7 +24,7 @@ func because(err error, where string) error {
 	if errors.As(err, &notFinite{}) {
 		cause = causeNonFinite
 	}
-	return failed(cause, where+": "+err.Error())
+	return failed(cause, wire.CleanText(where+": "+err.Error(), wire.MaxDetail))
 }
 
 // inLog makes a document of what the pattern's named groups matched last.
@@ -72,15 +74,39 @@ func finite(name, text string) (json.Number, error) {
 	return json.Number(strconv.FormatFloat(x, 'g', -1, 64)), nil
 }
 
+// Bounds of a JSON file, so that reading one takes the same memory for any length.
+const (
+	maxToken = 1 << 20 // bytes of a string, a number, or white space
+	maxNest  = 10_000  // objects and lists within each other
+)
+
+// errToken says that a part of a document is too long.
+var errToken = fmt.Errorf("a string, a number or white space of it has more than %d bytes", maxToken)
+
+// document is a JSON file that is read as a stream.
+type document struct {
+	ctx     context.Context
+	from    io.Reader
+	read    int64
+	decoder *json.Decoder
+}
+
+// Read gives the decoder more as long as the token that it is at may be longer.
+func (d *document) Read(p []byte) (int, error) {
+	if d.read-d.decoder.InputOffset() > maxToken {
+		return 0, errToken
+	}
+	n, err := untilDone{d.ctx, d.from}.Read(p[:min(len(p), maxToken)])
+	d.read += int64(n)
+	return n, err
+}
+
 // checkJSON demands one JSON document whose numbers are finite. Its length does
 // not matter: it is read as a stream.
-func checkJSON(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	decoder := json.NewDecoder(f)
+func checkJSON(ctx context.Context, f io.ReaderAt, size int64) error {
+	content := &document{ctx: ctx, from: io.NewSectionReader(f, 0, size)}
+	decoder := json.NewDecoder(content)
+	content.decoder = decoder
 	decoder.UseNumber()
 	last := "" // the string before a number: its key, in an object
 	for depth, whole := 0, false; ; whole = whole || depth == 0 {
@@ -92,6 +118,8 @@ func checkJSON(path string) error {
 			return spoilt(err, f, decoder.InputOffset(), last)
 		case whole:
 			return fmt.Errorf("holds more than one JSON document")
+		case depth > maxNest:
+			return fmt.Errorf("is no JSON document that can be kept: it nests deeper than %d", maxNest)
 		}
 		switch token := token.(type) {
 		case json.Delim:

@@ -87,8 +87,9 @@ func TestEnvironment_IsEmptyButForTheAllowed(t *testing.T) {
 	spec.Env = []string{"SEEN", "NOT_SET"}
 	r := newRig(t, spec, nil)
 	got := r.run(wire.Payload{})
-	want := "SEEN=yes\nROCKPOOL_JOB=00000000-0000-0000-0000-000000000001\nROCKPOOL_ATTEMPT=1\n" +
-		"ROCKPOOL_DIR=" + filepath.Join(r.dir, "jobs", "00000000-0000-0000-0000-000000000001-1", "work") + "\n"
+	folder := filepath.Join(r.dir, "jobs", "00000000-0000-0000-0000-000000000001-1")
+	want := "TMPDIR=" + filepath.Join(folder, "tmp") + "\nSEEN=yes\nROCKPOOL_JOB=00000000-0000-0000-0000-000000000001\nROCKPOOL_ATTEMPT=1\n" +
+		"ROCKPOOL_DIR=" + filepath.Join(folder, "work") + "\n"
 	if string(got.Head) != want {
 		t.Errorf("the job saw\n%swant\n%s", got.Head, want)
 	}

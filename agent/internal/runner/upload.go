@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"path/filepath"
 	"time"
 
 	"rockpool/shared/nodecore"
@@ -14,10 +14,10 @@ import (
 
 // Sink takes the content of outputs.
 type Sink interface {
-	// Put hands over a file from an offset on as an output of the attempt; once it
+	// Put hands over content from an offset on as an output of the attempt; once it
 	// returns nil the control plane has the whole of it. Errors are as those of
 	// Source.Open, and may have a method StatusCode() int, as HTTP has it.
-	Put(ctx context.Context, ref nodecore.Ref, out wire.Output, path string, offset int64) error
+	Put(ctx context.Context, ref nodecore.Ref, out wire.Output, content io.ReaderAt, offset int64) error
 	// Offset asks how much of the file the control plane has got by a Put that failed.
 	Offset(ctx context.Context, ref nodecore.Ref, digest string) (int64, error)
 }
@@ -50,12 +50,12 @@ func (a *attempt) handOver(outputs []wire.Output) error {
 // put tries until it has worked, never will, or the time is up. What a try brought
 // is not sent again.
 func (a *attempt) put(ctx context.Context, out wire.Output) error {
-	path := filepath.Join(a.workDir(), out.Name)
+	content := a.found[out.Name]
 	offset := int64(0) // of a new attempt nothing is there
 	var err error
 	for pause := uploadPause; ; pause = min(2*pause, maxPause) {
 		if err == nil {
-			err = a.set.sink.Put(ctx, a.ref, out, path, offset)
+			err = a.set.sink.Put(ctx, a.ref, out, content, offset)
 		}
 		if err == nil || isFinal(err) && statusOf(err) != http.StatusConflict { // of another offset
 			return err

@@ -47,8 +47,9 @@ type census struct {
 
 // censusRow is a process that may be of an attempt.
 type censusRow struct {
-	pid, pgid int
-	dir       string // of its marker; empty: it has none
+	pid  int
+	stat procStat
+	dir  string // of its marker; empty: it has none
 }
 
 var everybody census
@@ -64,7 +65,7 @@ func (c *census) of(g group) (pids []int) {
 		c.look()
 	}
 	for _, row := range c.rows {
-		if row.pgid == g.pgid || row.dir != "" && row.dir == g.marker.dir {
+		if g.leads(row.stat) || row.dir != "" && row.dir == g.marker.dir {
 			pids = append(pids, row.pid)
 		}
 	}
@@ -80,7 +81,7 @@ func (c *census) look() {
 			continue
 		}
 		if stat, ok := readStat(pid); ok && stat.lives() {
-			c.rows = append(c.rows, censusRow{pid, stat.pgid, markerDir(pid)})
+			c.rows = append(c.rows, censusRow{pid, stat, markerDir(pid)})
 		}
 	}
 }
