@@ -226,9 +226,9 @@ func TestRefusals_AreOneLineOfCodeAndDetail(t *testing.T) {
 			w.WriteHeader(status)
 			_, _ = fmt.Fprintf(w, `{"type":"urn:x:%s","title":"T","status":%d,"code":"%s","detail":"that is why","requestId":"r-1"}`+"\n", code, status, code)
 		})
-		out, path := output(t, "content")
+		out, body := output("content")
 		_, _, openErr := a.Open(t.Context(), out.Digest, 0)
-		for call, err := range map[string]error{"open": openErr, "put": a.Put(t.Context(), held, out, path, 0), "secret": a.PutSecret(t.Context(), "r", "s")} {
+		for call, err := range map[string]error{"open": openErr, "put": a.Put(t.Context(), held, out, body, 0), "secret": a.PutSecret(t.Context(), "r", "s")} {
 			if err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("%d %s: %s: that is why", status, http.StatusText(status), code)) {
 				t.Errorf("%s: %v", call, err)
 			}
