@@ -64,6 +64,9 @@ func (h *Hub) Deliver(sends []core.Send) {
 			if h.queueSend(s, send) {
 				waiting = append(waiting, s)
 			}
+			if send.Kind == core.SendWelcome {
+				s.tails.welcome()
+			}
 		}
 	}
 	for _, s := range waiting {

@@ -86,15 +86,16 @@ func (l *ledger) RegisterNode(_ context.Context, _ record.Actor, license, wish, 
 type loop struct {
 	hub *Hub
 
-	mu     sync.Mutex
-	epoch  int64
-	away   error // what a hello answers, if not nil
-	told   []string
-	hellos []core.HelloEvent
-	result []*fleet.Result
-	audits []core.AuditNote
-	put    []fleet.NodeRecord
-	change chan struct{} // closed and replaced at each event
+	mu         sync.Mutex
+	epoch      int64
+	away       error // what a hello answers, if not nil
+	committing bool  // welcomes wait
+	told       []string
+	hellos     []core.HelloEvent
+	result     []*fleet.Result
+	audits     []core.AuditNote
+	put        []fleet.NodeRecord
+	change     chan struct{} // closed and replaced at each event
 }
 
 func (l *loop) note(format string, args ...any) {
@@ -126,8 +127,14 @@ func (l *loop) Hello(_ context.Context, hello core.HelloEvent, enter func(int64)
 	l.hellos = append(l.hellos, hello)
 	enter(l.epoch)
 	l.noteLocked("hello %s %d", hello.Node, l.epoch)
-	l.hub.Deliver([]core.Send{{Kind: core.SendWelcome, Node: hello.Node, Epoch: l.epoch, Welcome: &core.Welcome{Pool: "pool-7"}}})
+	if !l.committing {
+		l.welcome(hello.Node, l.epoch)
+	}
 	return l.epoch, nil
+}
+
+func (l *loop) welcome(node string, epoch int64) {
+	l.hub.Deliver([]core.Send{{Kind: core.SendWelcome, Node: node, Epoch: epoch, Welcome: &core.Welcome{Pool: "pool-7"}}})
 }
 
 func (l *loop) Heartbeat(node string, epoch int64, hb core.HeartbeatEvent) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -238,6 +239,35 @@ func TestFollow_ASlowOneHoldsNobodyUp(t *testing.T) {
 	slow.piece()
 	if got := slow.piece(); !strings.HasPrefix(got, fmt.Sprintf("%d:", offset-tailKept)) || len(got) < tailKept {
 		t.Errorf("the slow one goes on with %.20q of %d bytes", got, len(got))
+	}
+}
+
+// Between its hello and its welcome a node takes no message.
+func TestFollow_AsksNothingBeforeTheWelcome(t *testing.T) {
+	r := newRig(t, nil)
+	r.loop.committing = true
+	a := r.dial(bearer(r.node("ams-1")))
+	a.say(helloFrom("ams-1"))
+	r.loop.await(t, "hello ams-1 1")
+	r.follow(1, 0, nil)
+	s := r.hub.sessionOf("ams-1", 1)
+	follows := func() bool {
+		s.tails.mu.Lock()
+		defer s.tails.mu.Unlock()
+		return len(s.tails.open) > 0
+	}
+	for deadline := time.Now().Add(patience); !follows(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody follows")
+		}
+	}
+	r.loop.welcome("ams-1", 1)
+	frame, err := a.conn.Receive()
+	if err != nil || frame.Messages[0].Type != wire.TypeWelcome {
+		t.Fatalf("first came %+v, %v", frame.Messages, err)
+	}
+	if len(frame.Messages) == 1 { // else the request is behind it
+		a.asked(1, 0)
 	}
 }
 
