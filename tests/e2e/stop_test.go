@@ -81,7 +81,7 @@ func (x *stopping) shutDown(job backendtest.Job) {
 	x.t.Helper()
 	now := x.await(job.ID, "dead")
 	x.mustBe(now, "dead", "attempts_used_up")
-	if now.Detail != "the agent stopped before the job's end" {
+	if now.Detail != "the last attempt ended with node_shutting_down: the agent stopped before the job's end" {
 		x.t.Errorf("the job is %s", inWords(now))
 	}
 }

@@ -203,7 +203,7 @@ func (d *Dispatch) accept(now fleet.Time, n *node, j *job, res *fleet.Result, ou
 	case !cause.Retryable():
 		d.finish(now, j, endState[res.Status], cause, res.Detail, res, out)
 	case j.usedUp():
-		d.finish(now, j, fleet.JobDead, fleet.CauseAttemptsUsedUp, res.Detail, res, out)
+		d.finish(now, j, fleet.JobDead, fleet.CauseAttemptsUsedUp, lastEnd(cause, res.Detail), res, out)
 	default:
 		verdict = VerdictFenced // kept as an attempt's end, not as the job's result
 		d.shun(j, n)

@@ -145,6 +145,9 @@ func TestCase_C4_DeadAgentsSlotsAreFreeByTheLostDeadline(t *testing.T) {
 	w.wantRow(again.ID, fleet.JobQueued, fleet.CauseNodeLost, 1, 1, "n1")
 	w.wantRow(never.ID, fleet.JobFailed, fleet.CauseNodeLost, 1, 1, "n1")
 	w.wantRow(once.ID, fleet.JobDead, fleet.CauseAttemptsUsedUp, 1, 1, "n1")
+	if detail := w.store.jobs[once.ID].row.Detail; detail != "the last attempt ended with node_lost" {
+		t.Errorf("the detail is %q", detail)
+	}
 }
 
 func TestCase_D1_LongCutEndsInOneResult(t *testing.T) {

@@ -226,8 +226,29 @@ func TestResult_RetryableCauseGetsAnotherAttempt(t *testing.T) {
 	w.after()
 	w.commit()
 	w.wantRow(spec.ID, fleet.JobDead, fleet.CauseAttemptsUsedUp, 2, 2, "n2")
-	if row := w.store.jobs[spec.ID]; !row.hasResult || row.row.Detail != "no such tool" {
+	if row := w.store.jobs[spec.ID]; !row.hasResult || row.row.Detail != "the last attempt ended with start_failed: no such tool" {
 		t.Fatalf("row %+v", row)
+	}
+}
+
+// A job that is dead says what its last attempt ended with, whatever the fleet was at
+// fault with.
+func TestResult_AttemptsUsedUpNamesTheLastCause(t *testing.T) {
+	for _, cause := range fleet.NodeCauses() {
+		if !cause.Retryable() {
+			continue
+		}
+		w := script(t, record("n1", "pool-1", 1, 1))
+		spec := w.spec("a1", 1)
+		spec.MaxAttempts = 1
+		w.run(spec, w.agents[0])
+		w.d.Result(w.now, "n1", w.agents[0].epoch, Attempt{Job: spec.ID, Attempt: 1}, &fleet.Result{Status: fleet.ResultFailed, Cause: cause, Detail: "so it was"}, w.pending)
+		w.after()
+		w.commit()
+		w.wantRow(spec.ID, fleet.JobDead, fleet.CauseAttemptsUsedUp, 1, 1, "n1")
+		if detail := w.store.jobs[spec.ID].row.Detail; detail != "the last attempt ended with "+string(cause)+": so it was" {
+			t.Errorf("%s: the detail is %q", cause, detail)
+		}
 	}
 }
 

@@ -94,6 +94,15 @@ func (j *job) orphanOf(n *node) bool {
 // usedUp reports that no attempt is left.
 func (j *job) usedUp() bool { return j.row.Counted >= max(1, j.spec.MaxAttempts) }
 
+// lastEnd is the detail of a job whose attempts are used up: why the last one ended.
+func lastEnd(cause fleet.Cause, detail string) string {
+	text := "the last attempt ended with " + string(cause)
+	if detail != "" {
+		text += ": " + detail
+	}
+	return text
+}
+
 // byService orders jobs as they would be served.
 func byService(a, b *job) int {
 	if a.wait.Priority != b.wait.Priority {
@@ -183,7 +192,7 @@ func (d *Dispatch) next(now fleet.Time, j *job, out *Effects) {
 	case j.row.Outcome == fleet.AttemptOrphaned && j.row.Cause != fleet.CauseDrained && j.spec.OnNodeLost == fleet.OnLostHold:
 		d.pause(now, j, fleet.CauseHeld, 0, out)
 	case j.usedUp():
-		d.finish(now, j, fleet.JobDead, fleet.CauseAttemptsUsedUp, "", nil, out)
+		d.finish(now, j, fleet.JobDead, fleet.CauseAttemptsUsedUp, lastEnd(j.endCause, ""), nil, out)
 	default:
 		d.again(now, j, out)
 	}
