@@ -155,6 +155,8 @@ func newProxy(t *testing.T) *proxy {
 }
 
 func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
+	p.tunnel.Add(1) // while the server's Close still waits for this request: hijacked, it does not
+	defer p.tunnel.Done()
 	p.mu.Lock()
 	p.asked = append(p.asked, r.Method+" "+r.Host)
 	p.mu.Unlock()
