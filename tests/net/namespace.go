@@ -26,8 +26,11 @@ var home string
 // Addresses: of the servers, and of what sites have each.
 const (
 	serverHost = "10.88.0.1"
-	firstSite  = 10 // of the sites' outer addresses
-	firstHost  = 11 // of the agents' inner addresses
+	// A bridge without an address of its own takes the lowest of its ports': with each
+	// new site it could be another, and who had the old one would talk to nobody.
+	hubLink   = "02:88:00:00:00:01"
+	firstSite = 10 // of the sites' outer addresses
+	firstHost = 11 // of the agents' inner addresses
 )
 
 // programs that the rig calls.
@@ -67,7 +70,7 @@ func goHome() error {
 	if err := run("", "ip", "netns", "add", home); err != nil {
 		return err
 	}
-	err = ip(home, "link set lo up", "link add hub type bridge", "addr add "+serverHost+"/24 dev hub", "link set hub up")
+	err = ip(home, "link set lo up", "link add hub address "+hubLink+" type bridge", "addr add "+serverHost+"/24 dev hub", "link set hub up")
 	if err == nil {
 		err = os.Setenv(homeVariable, prefix)
 	}

@@ -27,7 +27,7 @@ func newSite(t testing.TB, hosts int) *site {
 	s.must(run("", "ip", "netns", "add", s.nat()))
 	s.must(ip(home+"srv", "link add "+port+" type veth peer name out netns "+s.nat(), "link set "+port+" master hub up"))
 	s.must(ip(s.nat(), "link set lo up", fmt.Sprintf("addr add 10.88.0.%d/24 dev out", outer), "link set out up",
-		"link add lan type bridge", "addr add 10.77.0.1/24 dev lan", "link set lan up"))
+		"link add lan address 02:77:00:00:00:01 type bridge", "addr add 10.77.0.1/24 dev lan", "link set lan up"))
 	for host := range hosts {
 		s.must(run("", "ip", "netns", "add", s.host(host)))
 		s.must(ip(s.nat(), fmt.Sprintf("link add host%d type veth peer name eth netns %s", host, s.host(host)), fmt.Sprintf("link set host%d master lan up", host)))
