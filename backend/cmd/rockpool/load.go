@@ -70,6 +70,9 @@ func loadTable(r load.Report) grid {
 	g.fact("memory of the server", fmt.Sprintf("%d MiB", r.Memory.Server/mib))
 	g.fact("memory of PostgreSQL", fmt.Sprintf("%d MiB", r.Memory.Postgres/mib))
 	g.fact("database", fmt.Sprintf("%d MiB", r.Memory.Database/mib))
+	if f := r.Forgotten; f != nil {
+		g.fact("database after retention", fmt.Sprintf("%d MiB, %d jobs, after %.1f s", f.Database/mib, f.Jobs, f.Seconds))
+	}
 	b := r.Books
 	g.fact("books", fmt.Sprintf("%d accepted = %d done + %d queued + %d failed; nothing reserved, one result for each",
 		b.Accepted, b.States["succeeded"], b.States["queued"], b.States["failed"]))
@@ -84,6 +87,7 @@ type loadBatch struct {
 	Batch   int   `default:"300" placeholder:"N" help:"Jobs of a request, 2 to 1000."`
 	Callers int   `default:"4" placeholder:"N" help:"Requests at a time."`
 	Waiting int   `placeholder:"N" help:"Jobs that wait before the first agent comes; as many wait all the time."`
+	Forget  bool  `help:"At the end forget the jobs, as retention does once they are old, and say what is left on disk."`
 }
 
 // Run measures.
@@ -91,7 +95,10 @@ func (c *loadBatch) Run(ctx context.Context, d *desk) error {
 	if c.Batch < 2 || c.Batch > 1000 || c.Waiting < 0 {
 		return usageError{errors.New("--batch must be 2 to 1000, --waiting at least 0")}
 	}
-	return c.measure(ctx, d, load.Options{Agents: c.Agents, Slots: c.Slots, Jobs: c.Jobs, Batch: c.Batch, Callers: c.Callers, Waiting: c.Waiting})
+	if c.Forget && c.Waiting > 0 {
+		return usageError{errors.New("--forget can't be met with --waiting: retention keeps a day whose jobs are open")}
+	}
+	return c.measure(ctx, d, load.Options{Agents: c.Agents, Slots: c.Slots, Jobs: c.Jobs, Batch: c.Batch, Callers: c.Callers, Waiting: c.Waiting, Forget: c.Forget})
 }
 
 type loadSingle struct {

@@ -21,6 +21,7 @@ type Options struct {
 	Batch     int    `json:"batch"`               // jobs of a request; 1: a request submits one job and waits for its result
 	Callers   int    `json:"callers"`             // that submit at a time
 	Waiting   int    `json:"waiting"`             // jobs that wait before the first agent comes, and stay about as many
+	Forget    bool   `json:"forget,omitempty"`    // at the end forget the jobs, as retention does
 	Metrics   string `json:"-"`                   // address for the server's metrics and profiles; empty: none
 	AgentsBin string `json:"agentsBin,omitempty"` // the agent's program, whose agents run /bin/true; empty: scripted ones
 }
@@ -51,6 +52,8 @@ type Report struct {
 	CPU           CPU     `json:"cpuMicrosPerJob"`
 	Memory        Memory  `json:"memoryBytes"`
 	Books         Books   `json:"books"`
+	// Forgotten is there when the jobs were to be forgotten.
+	Forgotten *Forgotten `json:"forgotten,omitempty"`
 }
 
 // Memory is what processes hold at the end, in bytes.
@@ -87,6 +90,13 @@ func Run(ctx context.Context, o Options) (r Report, err error) {
 	}
 	r.Memory.Database = r.Books.Bytes
 	r.summarize()
+	if o.Forget {
+		left, err := s.forget(ctx)
+		if err != nil {
+			return r, err
+		}
+		r.Forgotten = &left
+	}
 	return r, nil
 }
 

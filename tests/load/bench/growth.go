@@ -30,7 +30,7 @@ var growthSteps = []step{
 	{"queue", "0", []string{"batch", "--agents=10"}},
 	{"queue", "10000", []string{"batch", "--agents=10", "--waiting=10000"}},
 	{"queue", "1000000", []string{"batch", "--agents=10", "--waiting=1000000"}},
-	{"database", "10000000", []string{"batch", "--agents=10", "--rounds=10", "--jobs=1000000"}},
+	{"database", "10000000", []string{"batch", "--agents=10", "--rounds=10", "--jobs=1000000", "--forget"}},
 }
 
 // grown is a step that was measured, as the file of results keeps it.
@@ -46,6 +46,10 @@ type loadReport struct {
 	MemoryBytes     struct{ Server, Postgres, Database int64 }
 	Rounds          []turn
 	Books           struct{ Ended int64 }
+	Forgotten       *struct {
+		Seconds  float64
+		Database int64
+	}
 }
 
 // growth measures the steps of the tables that are named, all of them without a
@@ -138,6 +142,9 @@ func (g grown) row() string {
 	r, rounds := g.Report, make([]string, len(g.Report.Rounds))
 	for i, t := range g.Report.Rounds {
 		rounds[i] = fmt.Sprintf("%.0f", t.rate())
+	}
+	if f := r.Forgotten; f != nil {
+		rounds = append(rounds, fmt.Sprintf("; %d MiB once retention has dropped them, in %.1f s", f.Database/mib, f.Seconds))
 	}
 	return fmt.Sprintf("%-10s %10.0f %14.1f %14.1f %12d %12d %12d  %s", g.Step, r.JobsPerSecond, r.CPUMicrosPerJob.Server, r.CPUMicrosPerJob.Postgres,
 		r.MemoryBytes.Server/mib, r.MemoryBytes.Postgres/mib, r.MemoryBytes.Database/mib, strings.Join(rounds, " "))
