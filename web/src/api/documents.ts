@@ -149,272 +149,6 @@ export interface SilenceRequest {
   reason?: string;
 }
 
-/** List is one page of a list. NextPageToken is opaque; empty on the last page. */
-export interface List<T> {
-  items: T[];
-  nextPageToken: string;
-}
-
-/** Capacity is a vector of capacity, or of what is reserved of it. */
-export interface Capacity {
-  slots: number;
-  resources?: Record<string, number>;
-  memoryMib?: Record<string, number>; // by domain; host is the machine's own
-}
-
-/** Hold is why a node gets no new work. */
-export interface Hold {
-  kind: string; // cordon, drain, quarantine, auto, deaf
-  owner: string; // operator, self, auto
-  actor?: string;
-  reason?: string;
-  until?: string; // it ends by itself then
-  deadline?: string; // of a drain: what runs then is canceled and placed anew
-}
-
-/** Node is a node's record and what the control plane sees of it now. */
-export interface Node {
-  id: string;
-  owner: string | null; // user id; null: none
-  pool: string;
-  role: string;
-  region?: string;
-  lease: string; // new, ready, suspect, lost, left
-  healthy: boolean;
-  healthReasons?: string[];
-  accepting: boolean; // it says that it takes work
-  acceptReason?: string; // why it does not
-  holds: Hold[];
-  capacity: Capacity;
-  reserved: Capacity;
-  running: number; // attempts that it holds
-  backend?: string;
-  runners: string[];
-  epoch: number;
-  license?: string;
-  agentVersion?: string;
-  os?: string;
-  arch?: string;
-  address?: string; // of its newest session's peer
-  endpoints?: [string, string][];
-  labels?: [string, string][];
-  clockSkewMs?: number; // how far its clock is ahead of the server's, within half a second; absent: less, or unknown
-  createdAt: string;
-  lastSeenAt?: string;
-  version: number; // ETag, If-Match
-  claimants?: Claimant[];
-  keep?: string;
-  rotating?: boolean; // its secret is being changed
-  rotatedAt?: string;
-  seat?: Seat;
-  inventory?: Inventory; // of GET /v1/nodes/{id}; absent: it has told none
-}
-
-/** Seat is a node's place among those of its license. */
-export interface Seat {
-  number: number; // from 1
-  of: number; // that the license has
-}
-
-/** Claimant is a process that says it is a node in quarantine. */
-export interface Claimant {
-  id: string;
-  holder: boolean; // its sessions are taken; another one's are refused
-  address?: string;
-  machineId?: string;
-  bootId?: string;
-  agentVersion?: string;
-  seenAt: string; // its last hello
-}
-
-/** RepairRequest is the body of POST /v1/admin/nodes/{id}/repair. */
-export interface RepairRequest {
-  keep: string; // the claimant that is the node
-  reason?: string;
-}
-
-/** NodeSecretRequest is the body of PUT /v1/node/secret: what a node made for a rotation that it was told of. */
-export interface NodeSecretRequest {
-  id: string; // the rotation
-  secret: string;
-}
-
-/** MoveRequest is the body of PUT /v1/admin/nodes/{id}/pool. */
-export interface MoveRequest {
-  pool: string;
-  reason?: string;
-}
-
-/** Moved answers a node's move. */
-export interface Moved {
-  node: string;
-  from: string;
-  to: string;
-  running: number; // attempts that stay where they are
-  applied: boolean; // false: a dry run
-  version: number; // of the node's record now
-  appsExhausted?: string[];
-  impact?: Impact; // of a dry run
-}
-
-/** DrainRequest is the optional body of POST /v1/admin/nodes/{id}/drain. */
-export interface DrainRequest {
-  deadline?: string; // from now; absent: running work goes on to its end
-  reason?: string;
-}
-
-/** Drained answers a drain: what still runs there. */
-export interface Drained {
-  node: Node;
-  applied: boolean; // false: a dry run
-  running: Blocker[];
-  impact?: Impact; // of a dry run
-}
-
-/** Blocker is an attempt that a drain waits for. */
-export interface Blocker {
-  job: string;
-  attempt: number;
-  phase: string; // accepted, running, stopping
-  percent: number;
-}
-
-/** UncordonRequest is the optional body of POST /v1/admin/nodes/{id}/uncordon. */
-export interface UncordonRequest {
-  kind?: string;
-  reason?: string;
-}
-
-/** NodeRequest is the body of POST /v1/admin/nodes. */
-export interface NodeRequest {
-  id: string;
-  owner?: string; // user id; absent: none, and the node is in default
-  role: string;
-  maxSlots?: number; // the most that it may bring; 0: what it says
-}
-
-/** NewNode shows a node's secret, once. */
-export interface NewNode extends Node {
-  secret: string;
-}
-
-/** ReasonRequest is the optional body of an administrative POST. */
-export interface ReasonRequest {
-  reason?: string;
-}
-
-/** Pool is a pool and what is in it now. */
-export interface Pool {
-  id: string;
-  name: string;
-  kind: string; // default, unassigned, user, named
-  state: string; // active, draining, disabled
-  nodes: number;
-  leases: LeaseCounts;
-  held: number; // nodes with a hold, whatever their lease
-  totalSlots: number; // of all its nodes
-  freeSlots: number; // that can take work now
-  running: number; // attempts that its nodes hold
-  queued: number; // jobs whose first pool it is
-  overdue: number; // of these, past the threshold
-  canary: boolean; // named, and nothing resolves to it
-  thresholds: Thresholds;
-  massLossSince?: string;
-  version: number; // ETag, If-Match
-  resolvers?: Resolver[];
-  sharing?: Sharing;
-  thresholdsChanged?: Change;
-}
-
-/** Change is when something was changed, and by whom. */
-export interface Change {
-  at: string;
-  by: string; // a person's name, or who it was else
-}
-
-/** PoolPoint is what a pool's slots were at one moment: used, free on nodes that get no new work, and all of them, with how many jobs waited. GET /v1/pools/{id}/history gives a point a minute of the last six hours, the oldest first; it begins with the server's start. */
-export interface PoolPoint {
-  at: string;
-  used: number;
-  outOfUse: number;
-  total: number;
-  queued: number;
-  draining: number; // nodes
-}
-
-/** Thresholds of a pool: past one an alarm is raised. */
-export interface Thresholds {
-  queueWait: string;
-  freeSlots: number; // so few or fewer while work waits
-  notReadyPct: number; // of its nodes; 100: never
-}
-
-/** Resolver is an app that resolves to a pool. */
-export interface Resolver {
-  app: string;
-  owner: string | null;
-  role?: string; // of the binding; absent: every role
-  rule: string; // binding, owner_pool, no_owner
-  place: number; // in its order of pools, from 0
-  fallback: boolean; // it comes by fallback alone
-  allowed: boolean; // its fallback to default is
-  running: number; // attempts of its work that ended nowhere yet and count for the pool
-}
-
-/** Sharing says how many apps and owners share a pool, those aside that come by fallback alone. */
-export interface Sharing {
-  apps: number;
-  owners: number;
-  text: string; // shared by 4 apps of 2 owners
-}
-
-/** PoolRequest is the body of POST /v1/admin/node-pools. */
-export interface PoolRequest {
-  id: string;
-  name?: string; // the id
-  thresholds?: Thresholds;
-  reason?: string;
-}
-
-/** PoolChange is the body of PUT /v1/admin/node-pools/{id}; what is absent stays. */
-export interface PoolChange {
-  name?: string;
-  state?: string; // active, draining, disabled
-  thresholds?: Thresholds;
-  reason?: string;
-}
-
-/** PoolChanged answers a pool's change. */
-export interface PoolChanged {
-  pool: Pool;
-  applied: boolean; // false: a dry run
-  impact?: Impact; // of a dry run
-}
-
-/** PromoteRequest is the body of POST /v1/admin/node-pools/{id}/promote: the nodes of a canary pool move to another when the checks hold. */
-export interface PromoteRequest {
-  to: string;
-  checks: PromoteChecks;
-  reason?: string;
-}
-
-/** PromoteChecks are what must hold of the pool; zero values ask for nothing. */
-export interface PromoteChecks {
-  jobs: number; // canary jobs that succeeded on it
-  noRestart?: boolean; // no node's agent began anew within ReadyFor
-  readyFor?: string; // every node, without a break
-}
-
-/** Promoted answers a promotion. A refusal is a conflict with the reasons. */
-export interface Promoted {
-  pool: string;
-  to: string;
-  nodes: string[];
-  applied: boolean; // false: a dry run
-  reasons: string[]; // why it would be refused, of a dry run
-  impact?: Impact;
-}
-
 /** Binding sends an app's work of one role, or of every role, to pools. */
 export interface Binding {
   role: string; // empty: every role
@@ -451,6 +185,38 @@ export interface Candidates {
   hint?: string; // the one root cause, when no node can take it
   decision: Decision;
   pools: PoolExplanation[]; // every reason of every node
+}
+
+/** Alignment is what will fail, before a request does. */
+export interface Alignment {
+  apps: MisalignedApp[];
+  pools: UnresolvedPool[];
+}
+
+/** MisalignedApp resolves to no usable node. */
+export interface MisalignedApp {
+  app: string;
+  owner: string | null;
+  role?: string;
+  rule: string;
+  pools: string[];
+  fallbackAllowed: boolean;
+  nodes: number; // in these pools, all unusable
+  elsewhere: number; // usable nodes of its owner in other pools
+  text: string;
+}
+
+/** UnresolvedPool has nodes that no app's work can reach. */
+export interface UnresolvedPool {
+  pool: string;
+  kind: string;
+  nodes: number;
+}
+
+/** List is one page of a list. NextPageToken is opaque; empty on the last page. */
+export interface List<T> {
+  items: T[];
+  nextPageToken: string;
 }
 
 /** ImpactRequest is the body of POST /v1/admin/nodes/impact: what would be done to these nodes together. Nothing is. */
@@ -494,52 +260,6 @@ export interface AppImpact {
   after: number;
   waiting: number;
   fallbackAllowed: boolean;
-}
-
-/** Alignment is what will fail, before a request does. */
-export interface Alignment {
-  apps: MisalignedApp[];
-  pools: UnresolvedPool[];
-}
-
-/** MisalignedApp resolves to no usable node. */
-export interface MisalignedApp {
-  app: string;
-  owner: string | null;
-  role?: string;
-  rule: string;
-  pools: string[];
-  fallbackAllowed: boolean;
-  nodes: number; // in these pools, all unusable
-  elsewhere: number; // usable nodes of its owner in other pools
-  text: string;
-}
-
-/** UnresolvedPool has nodes that no app's work can reach. */
-export interface UnresolvedPool {
-  pool: string;
-  kind: string;
-  nodes: number;
-}
-
-/** Role is what a node is for: work names one. */
-export interface Role {
-  name: string;
-  builtIn: boolean;
-}
-
-/** RoleRequest is the body of POST /v1/admin/roles. */
-export interface RoleRequest {
-  name: string;
-}
-
-/** LeaseCounts counts nodes by lease. */
-export interface LeaseCounts {
-  new: number;
-  ready: number;
-  suspect: number;
-  lost: number;
-  left: number;
 }
 
 /** Inventory is what a node says that it has: a claim, for people and for planning. Nothing is admitted by it. */
@@ -832,6 +552,165 @@ export interface JobLog {
   truncated: boolean; // bytes between head and tail are not kept
 }
 
+/** Capacity is a vector of capacity, or of what is reserved of it. */
+export interface Capacity {
+  slots: number;
+  resources?: Record<string, number>;
+  memoryMib?: Record<string, number>; // by domain; host is the machine's own
+}
+
+/** Hold is why a node gets no new work. */
+export interface Hold {
+  kind: string; // cordon, drain, quarantine, auto, deaf
+  owner: string; // operator, self, auto
+  actor?: string;
+  reason?: string;
+  until?: string; // it ends by itself then
+  deadline?: string; // of a drain: what runs then is canceled and placed anew
+}
+
+/** Node is a node's record and what the control plane sees of it now. */
+export interface Node {
+  id: string;
+  owner: string | null; // user id; null: none
+  pool: string;
+  role: string;
+  region?: string;
+  lease: string; // new, ready, suspect, lost, left
+  healthy: boolean;
+  healthReasons?: string[];
+  accepting: boolean; // it says that it takes work
+  acceptReason?: string; // why it does not
+  holds: Hold[];
+  capacity: Capacity;
+  reserved: Capacity;
+  running: number; // attempts that it holds
+  backend?: string;
+  runners: string[];
+  epoch: number;
+  license?: string;
+  agentVersion?: string;
+  os?: string;
+  arch?: string;
+  address?: string; // of its newest session's peer
+  endpoints?: [string, string][];
+  labels?: [string, string][];
+  clockSkewMs?: number; // how far its clock is ahead of the server's, within half a second; absent: less, or unknown
+  createdAt: string;
+  lastSeenAt?: string;
+  version: number; // ETag, If-Match
+  claimants?: Claimant[];
+  keep?: string;
+  rotating?: boolean; // its secret is being changed
+  rotatedAt?: string;
+  seat?: Seat;
+  inventory?: Inventory; // of GET /v1/nodes/{id}; absent: it has told none
+}
+
+/** Seat is a node's place among those of its license. */
+export interface Seat {
+  number: number; // from 1
+  of: number; // that the license has
+}
+
+/** Claimant is a process that says it is a node in quarantine. */
+export interface Claimant {
+  id: string;
+  holder: boolean; // its sessions are taken; another one's are refused
+  address?: string;
+  machineId?: string;
+  bootId?: string;
+  agentVersion?: string;
+  seenAt: string; // its last hello
+}
+
+/** RepairRequest is the body of POST /v1/admin/nodes/{id}/repair. */
+export interface RepairRequest {
+  keep: string; // the claimant that is the node
+  reason?: string;
+}
+
+/** NodeSecretRequest is the body of PUT /v1/node/secret: what a node made for a rotation that it was told of. */
+export interface NodeSecretRequest {
+  id: string; // the rotation
+  secret: string;
+}
+
+/** MoveRequest is the body of PUT /v1/admin/nodes/{id}/pool. */
+export interface MoveRequest {
+  pool: string;
+  reason?: string;
+}
+
+/** Moved answers a node's move. */
+export interface Moved {
+  node: string;
+  from: string;
+  to: string;
+  running: number; // attempts that stay where they are
+  applied: boolean; // false: a dry run
+  version: number; // of the node's record now
+  appsExhausted?: string[];
+  impact?: Impact; // of a dry run
+}
+
+/** DrainRequest is the optional body of POST /v1/admin/nodes/{id}/drain. */
+export interface DrainRequest {
+  deadline?: string; // from now; absent: running work goes on to its end
+  reason?: string;
+}
+
+/** Drained answers a drain: what still runs there. */
+export interface Drained {
+  node: Node;
+  applied: boolean; // false: a dry run
+  running: Blocker[];
+  impact?: Impact; // of a dry run
+}
+
+/** Blocker is an attempt that a drain waits for. */
+export interface Blocker {
+  job: string;
+  attempt: number;
+  phase: string; // accepted, running, stopping
+  percent: number;
+}
+
+/** UncordonRequest is the optional body of POST /v1/admin/nodes/{id}/uncordon. */
+export interface UncordonRequest {
+  kind?: string;
+  reason?: string;
+}
+
+/** NodeRequest is the body of POST /v1/admin/nodes. */
+export interface NodeRequest {
+  id: string;
+  owner?: string; // user id; absent: none, and the node is in default
+  role: string;
+  maxSlots?: number; // the most that it may bring; 0: what it says
+}
+
+/** NewNode shows a node's secret, once. */
+export interface NewNode extends Node {
+  secret: string;
+}
+
+/** ReasonRequest is the optional body of an administrative POST. */
+export interface ReasonRequest {
+  reason?: string;
+}
+
+/** Role is what a node is for: work names one. */
+export interface Role {
+  name: string;
+  builtIn: boolean;
+}
+
+/** RoleRequest is the body of POST /v1/admin/roles. */
+export interface RoleRequest {
+  name: string;
+}
+
 /** NodeHistory is what the server remembers of a node since it started: a bounded number of each. */
 export interface NodeHistory {
   node: string;
@@ -904,6 +783,127 @@ export interface PlacementNode {
 /** RenewRequest is the optional body of POST /v1/placements/{id}/renew. */
 export interface RenewRequest {
   ttl?: string; // the one that it has
+}
+
+/** Pool is a pool and what is in it now. */
+export interface Pool {
+  id: string;
+  name: string;
+  kind: string; // default, unassigned, user, named
+  state: string; // active, draining, disabled
+  nodes: number;
+  leases: LeaseCounts;
+  held: number; // nodes with a hold, whatever their lease
+  totalSlots: number; // of all its nodes
+  freeSlots: number; // that can take work now
+  running: number; // attempts that its nodes hold
+  queued: number; // jobs whose first pool it is
+  overdue: number; // of these, past the threshold
+  canary: boolean; // named, and nothing resolves to it
+  thresholds: Thresholds;
+  massLossSince?: string;
+  version: number; // ETag, If-Match
+  resolvers?: Resolver[];
+  sharing?: Sharing;
+  thresholdsChanged?: Change;
+}
+
+/** Change is when something was changed, and by whom. */
+export interface Change {
+  at: string;
+  by: string; // a person's name, or who it was else
+}
+
+/** PoolPoint is what a pool's slots were at one moment: used, free on nodes that get no new work, and all of them, with how many jobs waited. GET /v1/pools/{id}/history gives a point a minute of the last six hours, the oldest first; it begins with the server's start. */
+export interface PoolPoint {
+  at: string;
+  used: number;
+  outOfUse: number;
+  total: number;
+  queued: number;
+  draining: number; // nodes
+}
+
+/** Thresholds of a pool: past one an alarm is raised. */
+export interface Thresholds {
+  queueWait: string;
+  freeSlots: number; // so few or fewer while work waits
+  notReadyPct: number; // of its nodes; 100: never
+}
+
+/** Resolver is an app that resolves to a pool. */
+export interface Resolver {
+  app: string;
+  owner: string | null;
+  role?: string; // of the binding; absent: every role
+  rule: string; // binding, owner_pool, no_owner
+  place: number; // in its order of pools, from 0
+  fallback: boolean; // it comes by fallback alone
+  allowed: boolean; // its fallback to default is
+  running: number; // attempts of its work that ended nowhere yet and count for the pool
+}
+
+/** Sharing says how many apps and owners share a pool, those aside that come by fallback alone. */
+export interface Sharing {
+  apps: number;
+  owners: number;
+  text: string; // shared by 4 apps of 2 owners
+}
+
+/** PoolRequest is the body of POST /v1/admin/node-pools. */
+export interface PoolRequest {
+  id: string;
+  name?: string; // the id
+  thresholds?: Thresholds;
+  reason?: string;
+}
+
+/** PoolChange is the body of PUT /v1/admin/node-pools/{id}; what is absent stays. */
+export interface PoolChange {
+  name?: string;
+  state?: string; // active, draining, disabled
+  thresholds?: Thresholds;
+  reason?: string;
+}
+
+/** PoolChanged answers a pool's change. */
+export interface PoolChanged {
+  pool: Pool;
+  applied: boolean; // false: a dry run
+  impact?: Impact; // of a dry run
+}
+
+/** PromoteRequest is the body of POST /v1/admin/node-pools/{id}/promote: the nodes of a canary pool move to another when the checks hold. */
+export interface PromoteRequest {
+  to: string;
+  checks: PromoteChecks;
+  reason?: string;
+}
+
+/** PromoteChecks are what must hold of the pool; zero values ask for nothing. */
+export interface PromoteChecks {
+  jobs: number; // canary jobs that succeeded on it
+  noRestart?: boolean; // no node's agent began anew within ReadyFor
+  readyFor?: string; // every node, without a break
+}
+
+/** Promoted answers a promotion. A refusal is a conflict with the reasons. */
+export interface Promoted {
+  pool: string;
+  to: string;
+  nodes: string[];
+  applied: boolean; // false: a dry run
+  reasons: string[]; // why it would be refused, of a dry run
+  impact?: Impact;
+}
+
+/** LeaseCounts counts nodes by lease. */
+export interface LeaseCounts {
+  new: number;
+  ready: number;
+  suspect: number;
+  lost: number;
+  left: number;
 }
 
 /** Problem is RFC 9457's document with Rockpool's members: code for machines, reasons for a refusal by pools, checks that a promotion did not pass, items for a batch. */
