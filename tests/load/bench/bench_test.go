@@ -34,31 +34,43 @@ func TestChoose_KnowsEachGoalAndNoOther(t *testing.T) {
 	}
 }
 
-// The table of docs/SPEED.md can be written, and what stands around it stays.
-func TestWriteTable_ReplacesWhatStandsBetweenTheMarks(t *testing.T) {
+// Both parts of docs/SPEED.md can be written, and what stands around them stays.
+func TestMarks_ReplaceWhatStandsBetweenThem(t *testing.T) {
 	document, err := os.ReadFile("../../../docs/SPEED.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "SPEED.md")
-	if err := os.WriteFile(path, document, 0o600); err != nil {
-		t.Fatal(err)
+	table := func(what string) string {
+		return tableText([]string{"facts"}, []line{{goal: "V1", what: what, ours: "1/s", gate: "≥ 2 ×", ratio: 1}})
 	}
-	for _, what := range []string{"the old table", "the new table"} {
-		if err := writeTable(path, []string{"facts"}, []line{{goal: "V1", what: what, ours: "1/s", gate: "≥ 2 ×", ratio: 1}}); err != nil {
+	for _, m := range []marks{tableMarks, growthMarks} {
+		path := filepath.Join(t.TempDir(), "SPEED.md")
+		if err := os.WriteFile(path, document, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		for _, what := range []string{"the old table", "the new table"} {
+			if err := m.write(path, table(what)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		written, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, rest, _ := strings.Cut(string(document), m.begin)
+		_, after, _ := strings.Cut(rest, m.end)
+		if want := before + m.begin + "\n\n" + table("the new table") + "\n" + m.end + after; string(written) != want {
+			t.Errorf("%s: wrote %s", m.begin, written)
+		}
 	}
-	written, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	if err := (marks{"no such", "marks"}).write(filepath.Join(t.TempDir(), "none"), ""); err == nil {
+		t.Error("a document that is not there was written")
 	}
-	text := string(written)
-	if strings.Contains(text, "the old table") || !strings.Contains(text, "| V1 | the new table | 1/s |  | 1.00 | ≥ 2 × |  | NOT MET |") {
+}
+
+func TestTable_HasARowForEachLine(t *testing.T) {
+	text := tableText([]string{"facts"}, []line{{goal: "V1", what: "jobs", ours: "1/s", gate: "≥ 2 ×", ratio: 1}})
+	if !strings.HasPrefix(text, "facts.\n") || !strings.Contains(text, "| V1 | jobs | 1/s |  | 1.00 | ≥ 2 × |  | NOT MET |") {
 		t.Errorf("wrote %s", text)
-	}
-	before, _, _ := strings.Cut(string(document), tableBegins)
-	if !strings.HasPrefix(text, before) {
-		t.Error("what stands before the table has changed")
 	}
 }

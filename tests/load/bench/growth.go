@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,7 +68,9 @@ func (b *bench) growth(tables []string) error {
 		return err
 	}
 	commit := commitName()
-	fmt.Fprintln(b.out, strings.Join(b.facts(), "\n"))
+	var text strings.Builder
+	out := io.MultiWriter(b.out, &text)
+	fmt.Fprintln(out, strings.Join(b.facts(), "\n"))
 	var table string
 	var failed []error
 	for _, s := range growthSteps {
@@ -76,7 +79,7 @@ func (b *bench) growth(tables []string) error {
 		}
 		if s.table != table {
 			table = s.table
-			fmt.Fprintf(b.out, "\n%-10s %10s %14s %14s %12s %12s %12s  %s\n", strings.ToUpper(table), "JOBS/S", "SERVER µs/JOB", "POSTGR µs/JOB", "SERVER MiB", "POSTGR MiB", "ON DISK MiB", "JOBS/S OF ROUNDS")
+			fmt.Fprintf(out, "\n%-10s %10s %14s %14s %12s %12s %12s  %s\n", strings.ToUpper(table), "JOBS/S", "SERVER µs/JOB", "POSTGR µs/JOB", "SERVER MiB", "POSTGR MiB", "ON DISK MiB", "JOBS/S OF ROUNDS")
 		}
 		at := slices.IndexFunc(known, func(g grown) bool { return g.Commit == commit && g.Table == s.table && g.Step == s.name })
 		if at < 0 {
@@ -87,7 +90,10 @@ func (b *bench) growth(tables []string) error {
 			}
 			at, known = len(known), append(known, g)
 		}
-		fmt.Fprintln(b.out, known[at].row())
+		fmt.Fprintln(out, known[at].row())
+	}
+	if b.write != "" {
+		failed = append(failed, growthMarks.write(b.write, "```text\n"+text.String()+"```"))
 	}
 	return errors.Join(append(failed, b.ctx.Err())...)
 }

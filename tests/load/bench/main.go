@@ -2,7 +2,7 @@
 // the same minutes, and prints one table. docs/SPEED.md says what the goals mean.
 //
 //	bench [--quick] [--write FILE] [V1 V2 …]
-//	bench growth [agents|pools|queue|database …]
+//	bench growth [--write FILE] [agents|pools|queue|database …]
 //	bench guard [--record]
 //
 // scripts/bench builds what it needs and runs it.
@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench "+verb, flag.ContinueOnError)
 	flags.StringVar(&b.bin, "bin", "bin", "folder of the programs")
 	flags.BoolVar(&b.quick, "quick", false, "little work and three rounds: whether it runs, and roughly where it stands")
-	flags.StringVar(&b.write, "write", "", "put the table into this file too, between its marks")
+	flags.StringVar(&b.write, "write", "", "put what is printed into this document too, between its marks")
 	record := flags.Bool("record", false, "of guard: keep what was measured as what later ones are compared with")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (b *bench) measure(chosen []goal) error {
 		table = append(table, lines...)
 	}
 	if b.write != "" {
-		failed = append(failed, writeTable(b.write, facts, table))
+		failed = append(failed, tableMarks.write(b.write, tableText(facts, table)))
 	}
 	return errors.Join(failed...)
 }

@@ -117,28 +117,34 @@ func firstWord(path string) string {
 	return strings.Fields(string(content))[0]
 }
 
-// Marks of the table in a document.
-const (
-	tableBegins = "<!-- table: written by scripts/bench --write -->"
-	tableEnds   = "<!-- end of the table -->"
+// marks stand around a part of a document that the bench writes.
+type marks struct{ begin, end string }
+
+var (
+	tableMarks  = marks{"<!-- table: written by scripts/bench --write -->", "<!-- end of the table -->"}
+	growthMarks = marks{"<!-- growth: written by scripts/bench growth --write -->", "<!-- end of growth -->"}
 )
 
-// writeTable replaces what stands between the marks of a document.
-func writeTable(path string, facts []string, table []line) error {
+// write replaces what stands between the marks of a document.
+func (m marks) write(path, text string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("read the document: %w", err)
 	}
-	before, rest, begins := strings.Cut(string(content), tableBegins)
-	_, after, ends := strings.Cut(rest, tableEnds)
+	before, rest, begins := strings.Cut(string(content), m.begin)
+	_, after, ends := strings.Cut(rest, m.end)
 	if !begins || !ends {
-		return fmt.Errorf("%s has no marks of a table", path)
+		return fmt.Errorf("%s has no line %s with a line %s after it", path, m.begin, m.end)
 	}
+	return os.WriteFile(path, []byte(before+m.begin+"\n\n"+strings.TrimSpace(text)+"\n\n"+m.end+after), 0o644)
+}
+
+// tableText is the table as it stands in a document.
+func tableText(facts []string, table []line) string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "%s%s\n\n%s.\n\n| %s |\n|%s\n", before, tableBegins, strings.Join(facts, "; "), strings.ToLower(strings.Join(head, " | ")), strings.Repeat("---|", len(head)))
+	fmt.Fprintf(&s, "%s.\n\n| %s |\n|%s\n", strings.Join(facts, "; "), strings.ToLower(strings.Join(head, " | ")), strings.Repeat("---|", len(head)))
 	for _, l := range table {
 		fmt.Fprintf(&s, "| %s |\n", strings.Join(l.cells(), " | "))
 	}
-	fmt.Fprintf(&s, "\n%s%s", tableEnds, after)
-	return os.WriteFile(path, []byte(s.String()), 0o644)
+	return s.String()
 }
