@@ -3,7 +3,9 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -239,24 +241,40 @@ func TestCase_N30_AStolenSecretIsSeenWithTheNextHello(t *testing.T) {
 	u.awaitNode(n.Name, patience, "held", inQuarantine)
 }
 
-// A welcome that never came, nearly as often as a node may say hello at once: the node is
-// who it was. A thousand times it is in the deciding code's own tests.
+// A thousand welcomes that never came, of twelve nodes at once and of each
+// nearly as many as it may say hello: every node is who it was.
 func TestCase_N35_LostWelcomesHoldNobody(t *testing.T) {
 	t.Parallel()
+	const nodes, lost = 12, 84
 	u := newTenant(t, server(t))
-	n := u.node("1", rig.RawOptions{})
-	settled(t, n)
-	for range 90 {
-		chain := n.Chain
+	var said sync.WaitGroup
+	var crowd []*rig.RawNode
+	for i := range nodes {
+		n := u.node(strconv.Itoa(i+1), rig.RawOptions{})
+		settled(t, n)
+		crowd = append(crowd, n)
+	}
+	for _, n := range crowd {
+		said.Go(func() {
+			for range lost {
+				chain := n.Chain
+				if err := n.Connect(t.Context()); err != nil {
+					t.Errorf("%s: %v", n.Name, err)
+					return
+				}
+				n.Cut()
+				n.Chain = chain // it never heard it
+			}
+		})
+	}
+	said.Wait()
+	for _, n := range crowd {
 		n.Join(t)
-		n.Cut()
-		n.Chain = chain // it never heard it
+		if node := u.awaitNode(n.Name, patience, "ready", func(n backendtest.Node) bool { return n.Lease == "ready" }); inQuarantine(node) { // coming and going so often holds it for a while
+			t.Errorf("held: %+v", node.Holds)
+		}
+		u.awaitDuplicates(n.Name, 0, 0)
 	}
-	n.Join(t)
-	if node := u.awaitNode(n.Name, patience, "ready", func(n backendtest.Node) bool { return n.Lease == "ready" }); inQuarantine(node) { // coming and going so often holds it for a while
-		t.Errorf("held: %+v", node.Holds)
-	}
-	u.awaitDuplicates(n.Name, 0, 0)
 }
 
 // A node's secret changes under a running job: nothing is lost, and the old secret

@@ -85,7 +85,7 @@ func newTenant(t *testing.T, s *rig.Server) *tenant {
 		t.Fatal(err)
 	}
 	u.token, u.client = token.Secret, s.Client(t, token.Secret)
-	seats := int64(10)
+	seats := int64(12)
 	u.license, err = s.Admin.CreateLicense(t.Context(), backendtest.LicenseRequest{User: u.id, Nodes: &seats})
 	if err != nil {
 		t.Fatal(err)
