@@ -92,7 +92,7 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	h.source = newSource(conn, h.pacer, early)
-	return h.source, bufio.NewReadWriter(h.source.reader, bufio.NewWriterSize(conn, bufferSize)), nil
+	return h.source, bufio.NewReadWriter(h.source.reader, bufio.NewWriterSize(h.source, controlSize)), nil
 }
 
 // rawConn is the connection below TLS: closing TLS itself waits for the peer.

@@ -83,6 +83,7 @@ type Conn struct {
 }
 
 // Frame is what Receive delivers: the messages of one frame and its size in bytes.
+// The messages' bodies are valid until the next Receive.
 type Frame struct {
 	Messages []wire.Message
 	Size     int
@@ -142,8 +143,12 @@ func (c *Conn) Closed() <-chan struct{} { return c.closed }
 // code: text 1003, too big 1009, not WebSocket 1002, not our language 4002. Every
 // error is an *End, and the connection is gone when it returns.
 func (c *Conn) Receive() (Frame, error) {
-	c.await()
-	kind, b, err := c.ws.Read(context.Background())
+	limits := c.receive.Load()
+	kind, err := websocket.MessageBinary, error(nil)
+	b, ok := c.await(limits)
+	if !ok {
+		kind, b, err = c.ws.Read(context.Background())
+	}
 	c.frames.Add(1)
 	switch {
 	case err != nil:

@@ -1,14 +1,9 @@
 package wsconn
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"net"
 	"sync"
 	"time"
-
-	"github.com/coder/websocket"
 
 	"rockpool/shared/wire"
 )
@@ -26,8 +21,10 @@ var (
 type outbox struct {
 	mu      sync.Mutex
 	queue   []wire.Encoded
-	bytes   int           // of the queue and of the frame under way
-	writer  chan struct{} // closed when the writer has gone; nil when there is none
+	single  [1]wire.Encoded // where the queue begins: mostly one message waits
+	bytes   int             // of the queue and of the frame under way
+	writing bool            // a goroutine does
+	gone    chan struct{}   // closed when it has; nil when nobody waits for that
 	stopped bool
 }
 
@@ -63,66 +60,11 @@ func (c *Conn) SendEncoded(e wire.Encoded) error {
 	return err
 }
 
-// Flush lets what was queued be written; it does not wait for that.
-func (c *Conn) Flush() {
-	o := &c.outbox
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.writer == nil && len(o.queue) > 0 {
-		o.writer = make(chan struct{})
-		go c.write(o.writer)
-	}
-}
-
 // Waiting says how many messages and bytes are in the outbox.
 func (c *Conn) Waiting() (messages, bytes int) {
 	c.outbox.mu.Lock()
 	defer c.outbox.mu.Unlock()
 	return len(c.outbox.queue), c.outbox.bytes
-}
-
-// write empties the outbox, as many messages a frame as are there, and goes.
-func (c *Conn) write(gone chan struct{}) {
-	buffer := frames.Get().(*[]byte)
-	defer frames.Put(buffer)
-	for {
-		frame, size := c.outbox.take((*buffer)[:0], *c.send.Load())
-		if frame == nil {
-			close(gone)
-			return
-		}
-		*buffer = frame
-		err := c.writeFrame(frame)
-		c.outbox.written(size)
-		if err != nil {
-			close(gone)
-			c.fail(unwritten(err))
-			return
-		}
-	}
-}
-
-// unwritten is the end of a connection that did not take a frame.
-func unwritten(err error) *End {
-	var network net.Error
-	if errors.As(err, &network) && network.Timeout() {
-		return &End{Code: wire.CloseSlowConsumer, Reason: "a frame was not taken in time", Local: true, Err: err}
-	}
-	return &End{Err: fmt.Errorf("write a frame: %w", err)}
-}
-
-// frames are the buffers of the writers at work.
-var frames = sync.Pool{New: func() any { return new([]byte) }}
-
-// writeFrame bounds the writing by the socket's own deadline: the library would
-// keep a context, and a goroutine to watch it.
-func (c *Conn) writeFrame(frame []byte) error {
-	if err := c.raw.SetWriteDeadline(time.Now().Add(c.options.WriteTimeout)); err != nil {
-		return err
-	}
-	err := c.ws.Write(context.Background(), websocket.MessageBinary, frame)
-	_ = c.raw.SetWriteDeadline(time.Time{}) // control frames have times of their own
-	return err
 }
 
 // put takes a message in, unless that is more than may wait.
@@ -135,18 +77,34 @@ func (o *outbox) put(e wire.Encoded, options *Options) (first bool, err error) {
 	case len(o.queue) >= options.OutboxMessages || o.bytes+e.Size() > options.OutboxBytes:
 		return false, ErrOverflow
 	}
+	if o.queue == nil {
+		o.queue = o.single[:0]
+	}
 	o.queue = append(o.queue, e)
 	o.bytes += e.Size()
 	return len(o.queue) == 1, nil
 }
 
-// take makes a frame of what waits, and says how many of the outbox's bytes it
-// carries. When nothing waits, the writer is discharged and there is no frame.
-func (o *outbox) take(buffer []byte, limits wire.Limits) (frame []byte, size int) {
+// engage reports whether the caller has become the one who writes.
+func (o *outbox) engage() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.writing || len(o.queue) == 0 {
+		return false
+	}
+	o.writing = true
+	return true
+}
+
+// take makes a frame of what waits, and says how many of the outbox's bytes it
+// carries; those of the frame before, written, are given back. When nothing waits,
+// the writer is discharged and there is no frame.
+func (o *outbox) take(buffer []byte, limits wire.Limits, written int) (frame []byte, size int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.bytes -= written
 	if len(o.queue) == 0 {
-		o.queue, o.writer = nil, nil
+		o.discharge()
 		return nil, 0
 	}
 	frame, taken := wire.Join(buffer, limits, o.queue)
@@ -158,18 +116,31 @@ func (o *outbox) take(buffer []byte, limits wire.Limits) (frame []byte, size int
 	return frame, size
 }
 
-// written gives the bytes of a frame back.
-func (o *outbox) written(size int) {
+// fail discharges a writer that could not write its frame.
+func (o *outbox) fail(size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.bytes -= size
+	o.discharge()
+}
+
+// discharge lets the writer go; o.mu is held.
+func (o *outbox) discharge() {
+	o.writing = false
+	if len(o.queue) == 0 {
+		o.queue = nil
+	}
+	if o.gone != nil {
+		close(o.gone)
+		o.gone = nil
+	}
 }
 
 // busy says whether a frame is under way.
 func (o *outbox) busy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.writer != nil
+	return o.writing
 }
 
 // stop takes no more messages. With flush it waits until the waiting ones are
@@ -183,11 +154,15 @@ func (o *outbox) stop(flush bool, atMost time.Duration) {
 		}
 		o.queue = nil
 	}
-	gone := o.writer
-	o.mu.Unlock()
-	if !flush || gone == nil {
+	if !flush || !o.writing {
+		o.mu.Unlock()
 		return
 	}
+	if o.gone == nil {
+		o.gone = make(chan struct{})
+	}
+	gone := o.gone
+	o.mu.Unlock()
 	timeout := time.NewTimer(atMost)
 	defer timeout.Stop()
 	select {

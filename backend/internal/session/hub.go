@@ -50,7 +50,7 @@ func (h *Hub) Counts() Counts { return h.counts.read() }
 // node's current one is dropped: whatever it said is said again after the next
 // hello.
 func (h *Hub) Deliver(sends []core.Send) {
-	var waiting []*session
+	var waiting []*wsconn.Conn
 	for i := range sends {
 		send := &sends[i]
 		s := h.sessionOf(send.Node, send.Epoch)
@@ -62,16 +62,14 @@ func (h *Hub) Deliver(sends []core.Send) {
 			s.pace.pay(send)
 			s.expect(send)
 			if h.queueSend(s, send) {
-				waiting = append(waiting, s)
+				waiting = append(waiting, s.conn)
 			}
 			if send.Kind == core.SendWelcome {
 				s.tails.welcome()
 			}
 		}
 	}
-	for _, s := range waiting {
-		s.conn.Flush()
-	}
+	wsconn.FlushAll(waiting)
 }
 
 // elapsed is the time since the hub's start, for budgets.
