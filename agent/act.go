@@ -5,6 +5,7 @@ import (
 
 	"rockpool/agent/internal/identity"
 	"rockpool/agent/internal/link"
+	"rockpool/shared/footprint"
 	"rockpool/shared/nodecore"
 	"rockpool/shared/wire"
 	"rockpool/shared/wsconn"
@@ -24,6 +25,7 @@ func (l *loop) act() {
 	}
 	for _, w := range l.out.Welcomed {
 		l.tasks = append(l.tasks, diskTask{remember: &identity.Record{NodeID: w.NodeID, Epoch: w.Epoch, Chain: w.Chain}})
+		l.begun.Do(footprint.Shrink)
 	}
 	for _, s := range l.out.Sends {
 		l.send(s)

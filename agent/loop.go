@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"rockpool/agent/internal/identity"
@@ -42,6 +43,7 @@ type loop struct {
 	supervisor *systemd.Supervisor // nil: none
 	isolation  []string            // what keeps jobs apart here
 	server     string              // its address
+	begun      sync.Once           // with the first welcome the start is over
 	pool       string              // as the newest welcome said
 	refusal    *local.Refusal      // since the newest welcome; nil: none
 	acked      time.Time           // newest acknowledged heartbeat; zero: none yet

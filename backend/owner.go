@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -26,6 +25,7 @@ import (
 	"rockpool/backend/internal/store"
 	"rockpool/backend/internal/view"
 	"rockpool/shared/buildinfo"
+	"rockpool/shared/footprint"
 	"rockpool/shared/settings"
 	"rockpool/shared/wire"
 )
@@ -122,7 +122,7 @@ func (o *owner) open(ctx context.Context, front *gate, handler http.Handler, add
 	}
 	front.pass(handler)
 	o.log.Info("ready", "address", address.String(), "version", buildinfo.Get().Version)
-	debug.FreeOSMemory() // that starting took and running does not need: more than half of the heap
+	footprint.Shrink() // the start took more than twice what running needs
 	<-ctx.Done()
 	front.close(fleet.Errorf(fleet.CodeUnavailable, "the server is stopping"))
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)

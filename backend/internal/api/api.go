@@ -3,9 +3,9 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -80,7 +80,7 @@ type API struct {
 	follows follows
 	roles   knownRoles
 	setups  *limit.Limiter
-	openAPI []byte
+	openAPI func() ([]byte, error) // made when it is first asked for
 	echo    *echo.Echo
 }
 
@@ -107,13 +107,13 @@ func New(cfg Config) (*API, error) {
 		setups: limit.New(setupBurst, setupRefill, setupPrefixes, cfg.Now),
 	}
 	a.signIns = access.NewSignIns(cfg.Store, a.hasher, cfg.Now)
-	doc, err := OpenAPI(cfg.Version.Version)
-	if err != nil {
-		return nil, err
-	}
-	if a.openAPI, err = doc.MarshalJSON(); err != nil {
-		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
-	}
+	a.openAPI = sync.OnceValues(func() ([]byte, error) {
+		doc, err := OpenAPI(cfg.Version.Version)
+		if err != nil {
+			return nil, err
+		}
+		return doc.MarshalJSON()
+	})
 	a.echo = a.router()
 	return a, nil
 }

@@ -200,9 +200,13 @@ func (w *world) do(r *request) *httptest.ResponseRecorder {
 // contract checks answers against the document that is served.
 type contract struct{ router routers.Router }
 
-func newContract(t testing.TB, document []byte) *contract {
+func newContract(t testing.TB, document func() ([]byte, error)) *contract {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(document)
+	content, err := document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(content)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,13 @@ func (a *API) frozen(c *call) *rest.Frozen {
 
 func (a *API) getVersion(c *call) error { return c.JSON(http.StatusOK, a.version) }
 
-func (a *API) getOpenAPI(c *call) error { return c.JSONBlob(http.StatusOK, a.openAPI) }
+func (a *API) getOpenAPI(c *call) error {
+	document, err := a.openAPI()
+	if err != nil {
+		return err
+	}
+	return c.JSONBlob(http.StatusOK, document)
+}
 
 // openChannel hands the request over to the sessions, whose credentials are
 // others and are told apart there, before the upgrade.

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package footprint
+
+// unmapProgram is for Linux.
+func unmapProgram() {}
