@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 
 	"github.com/casbin/casbin/v2"
 	"github.com/casbin/casbin/v2/model"
@@ -90,11 +91,16 @@ func PoolRoles() []string { return []string{RoleOperator, RoleViewer} }
 // Everybody is the grant of whoever brings no credential.
 func Everybody() []Grant { return []Grant{{Subject: SubjectAnonymous, Pool: EveryPool}} }
 
-// Policy answers from the embedded rules, each time anew.
+// Policy answers from the embedded rules, which don't change while the process lives:
+// what they say of a subject, an object and an action is looked up once.
 type Policy struct {
 	enforcer *casbin.SyncedEnforcer
 	log      *slog.Logger
+	said     sync.Map // scope by question, empty: none; as many as roles times routes
 }
+
+// question is what the rules are asked.
+type question struct{ subject, object, action string }
 
 // scopeField is where a rule's scope stands: subject, object, action, scope.
 const scopeField = 3
@@ -126,17 +132,33 @@ func NewPolicy(log *slog.Logger) (*Policy, error) {
 func (p *Policy) Decide(grants []Grant, object, action string) Scope {
 	var all Scope
 	for _, g := range grants {
-		ok, rule, err := p.enforcer.EnforceEx(g.Subject, object, action)
+		scope, err := p.ask(question{g.Subject, object, action})
 		if err != nil {
 			p.log.Error("policy decision failed: refused", "subject", g.Subject, "object", object, "action", action, "error", err)
 			return Scope{}
 		}
-		if ok && len(rule) > scopeField {
-			all.widen(rule[scopeField], g)
+		if scope != "" {
+			all.widen(scope, g)
 		}
 		if all.All {
 			return Scope{All: true}
 		}
 	}
 	return all
+}
+
+// ask gives the scope of the rule that allows what is asked; empty: none does.
+func (p *Policy) ask(q question) (scope string, err error) {
+	if said, known := p.said.Load(q); known {
+		return said.(string), nil
+	}
+	ok, rule, err := p.enforcer.EnforceEx(q.subject, q.object, q.action)
+	if err != nil {
+		return "", err
+	}
+	if ok && len(rule) > scopeField {
+		scope = rule[scopeField]
+	}
+	p.said.Store(q, scope)
+	return scope, nil
 }

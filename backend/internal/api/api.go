@@ -79,6 +79,7 @@ type API struct {
 	pools   *keyLocks[string]
 	follows follows
 	roles   knownRoles
+	apps    knownApps
 	setups  *limit.Limiter
 	openAPI func() ([]byte, error) // made when it is first asked for
 	echo    *echo.Echo

@@ -77,15 +77,15 @@ func (a *API) specsOf(c *call, jobs []rest.JobRequest) ([]*fleet.JobSpec, error)
 }
 
 func (a *API) batchItem(c *call, insert *core.JobInsert, answer *core.Submitted, index int) rest.BatchItem {
-	doc, replayed, err := a.taken(c, insert, answer)
+	job, err := a.taken(c, insert, answer)
 	switch {
 	case err != nil:
 		p := badItem(index, err)
 		return rest.BatchItem{Status: fleet.Code(p.Code).Status(), Problem: &p}
-	case replayed:
-		return rest.BatchItem{Status: http.StatusOK, Job: doc}
+	case job.insert == nil:
+		return rest.BatchItem{Status: http.StatusOK, Job: job.doc}
 	}
-	return rest.BatchItem{Status: http.StatusCreated, Job: doc}
+	return rest.BatchItem{Status: http.StatusCreated, Job: job.doc}
 }
 
 // badItem says what is wrong with one job of a batch.

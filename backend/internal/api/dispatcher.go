@@ -28,8 +28,8 @@ type Work interface {
 	CancelMany(ctx context.Context, jobs []ids.JobID, actor string, graceMs int64) ([]core.Canceled, error)
 	// Resolve is conflict when the job is not held, not_found when it is not open.
 	Resolve(ctx context.Context, id ids.JobID, action fleet.ResolveAction, by core.Actor) (fleet.JobState, error)
-	// Wait returns nil once the job is terminal, or ctx's error.
-	Wait(ctx context.Context, id ids.JobID) error
+	// Wait returns once the job is terminal, or ctx's error. A nil end: the row tells it.
+	Wait(ctx context.Context, id ids.JobID) (*core.Ended, error)
 }
 
 // Placing places, renews and releases placements; all answer after the commit.

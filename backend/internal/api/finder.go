@@ -1,23 +1,24 @@
 package api
 
 import (
+	"context"
+	"sync"
+
 	"rockpool/backend/internal/artifact"
 	"rockpool/backend/internal/core/fleet"
-	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/rest"
 )
 
-// finder looks up what job requests name, apps, artifacts, roles and pools, each once.
+// finder looks up what job requests name, apps, artifacts, roles and pools, each at most once.
 type finder struct {
 	api   *API
 	call  *call
-	apps  map[string]record.App
 	sizes map[artifact.Digest]int64
 	pools map[string]fleet.Pool
 }
 
 func (a *API) newFinder(c *call) *finder {
-	return &finder{api: a, call: c, apps: map[string]record.App{}, sizes: map[artifact.Digest]int64{}, pools: map[string]fleet.Pool{}}
+	return &finder{api: a, call: c, sizes: map[artifact.Digest]int64{}, pools: map[string]fleet.Pool{}}
 }
 
 // specOf is what a request asks for, checked by itself and against what there is.
@@ -38,11 +39,11 @@ func (f *finder) complete(spec *fleet.JobSpec) error {
 	if spec.NotBeforeMs > f.api.now().Add(maxAway).UnixMilli() {
 		return badRequest("notBefore must be within %s from now", rest.Duration(maxAway))
 	}
-	app, err := f.app(spec.App)
+	owner, err := f.owner(spec.App)
 	if err != nil {
 		return err
 	}
-	spec.Owner = app.Owner
+	spec.Owner = owner
 	if err := f.api.existingRole(f.call.ctx(), spec.Role); err != nil {
 		return err
 	}
@@ -87,18 +88,29 @@ func (f *finder) canaryPool(id string) error {
 	return nil
 }
 
-func (f *finder) app(id string) (record.App, error) {
-	if app, ok := f.apps[id]; ok {
-		return app, nil
+// owner is the owner of an app that the caller may use.
+func (f *finder) owner(id string) (int64, error) {
+	owner, err := f.api.apps.owner(f.call.ctx(), f.api.store, id)
+	if isNotFound(err) || err == nil && !f.call.owns(owner) {
+		return 0, fleet.Errorf(fleet.CodeNotFound, "there is no app "+id)
 	}
-	app, err := f.api.store.App(f.call.ctx(), id)
-	if isNotFound(err) || err == nil && !f.call.owns(app.Owner) {
-		return app, fleet.Errorf(fleet.CodeNotFound, "there is no app "+id)
+	return owner, err
+}
+
+// knownApps remembers whose the apps are: none is ever taken away or given to another
+// user, so that only a new one costs a question.
+type knownApps struct{ owners sync.Map }
+
+// owner asks the store about an app that is not known yet.
+func (k *knownApps) owner(ctx context.Context, store AppStore, id string) (int64, error) {
+	if owner, known := k.owners.Load(id); known {
+		return owner.(int64), nil
 	}
+	app, err := store.App(ctx, id)
 	if err == nil {
-		f.apps[id] = app
+		k.owners.Store(id, app.Owner)
 	}
-	return app, err
+	return app.Owner, err
 }
 
 func (f *finder) size(digest artifact.Digest) (int64, error) {

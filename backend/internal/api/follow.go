@@ -177,7 +177,7 @@ func (f *follower) tooMany() error {
 
 // stored shows what came with the result of what was not shown yet.
 func (f *follower) stored() error {
-	if err := f.a.dispatch.Wait(f.c.ctx(), f.id); err != nil { // an end whose commit is in doubt
+	if _, err := f.a.dispatch.Wait(f.c.ctx(), f.id); err != nil { // an end whose commit is in doubt
 		return err
 	}
 	log, err := f.a.store.JobLog(f.c.ctx(), f.id)

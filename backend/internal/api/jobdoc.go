@@ -129,17 +129,23 @@ func asksOf(j *record.Job) rest.JobAsks {
 	}
 }
 
-// freshJob is the document of a job whose insert was just committed as row.
-func (a *API) freshJob(insert *core.JobInsert, row *core.JobRow) rest.Job {
-	doc := jobDoc(&record.Job{
-		Spec: *insert.Spec, State: row.State, Cause: row.Cause, Detail: row.Detail, Attempt: row.Attempt, Node: row.Node,
-		Pool: row.Pool, Fallback: row.Fallback, SubmittedAt: a.dispatch.WallAt(insert.At), AssignedAt: a.wall(row.AssignedAt),
-		EndedAt: a.wall(row.EndedAt), NotBefore: a.wall(row.NotBefore), Waits: row.Waits,
-	})
+// jobOf is the document of a new job whose row was just committed, with the result
+// that ended it, or nil: what readJob would find.
+func (a *API) jobOf(insert *core.JobInsert, row *core.JobRow, result *fleet.Result) *rest.Job {
+	job := &record.Job{
+		Spec: *insert.Spec, State: row.State, Cause: row.Cause, Detail: row.Detail, Attempt: row.Attempt, Counted: row.Counted,
+		Node: row.Node, Pool: row.Pool, Fallback: row.Fallback, SubmittedAt: a.dispatch.WallAt(insert.At),
+		AssignedAt: a.wall(row.AssignedAt), StartedAt: a.wall(row.StartedAt), EndedAt: a.wall(row.EndedAt),
+		NotBefore: a.wall(row.NotBefore), Waits: row.Waits,
+	}
+	if result != nil {
+		job.ExitCode, job.Output, job.Outputs = &result.ExitCode, result.Output, result.Outputs
+	}
+	doc := jobDoc(job)
 	if row.Cause == fleet.CausePoolExhausted && row.Decision != nil {
 		doc.Reasons = reasonsOf(row.Decision)
 	}
-	return doc
+	return &doc
 }
 
 func attemptDoc(at *record.Attempt) (rest.Attempt, error) {

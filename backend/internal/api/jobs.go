@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/rest"
@@ -33,15 +34,16 @@ func (c *call) wait() (time.Duration, error) {
 	return min(d, maxWait), nil
 }
 
-// awaitEnd waits at most d for the job's end. That it has not come is no error.
-func (a *API) awaitEnd(c *call, id ids.JobID, d time.Duration) error {
+// awaitEnd waits at most d for the job's end. That it has not come is no error; its
+// row tells then, and also of one that had ended before.
+func (a *API) awaitEnd(c *call, id ids.JobID, d time.Duration) (*core.Ended, error) {
 	ctx, cancel := context.WithTimeout(c.ctx(), d)
 	defer cancel()
-	err := a.dispatch.Wait(ctx, id)
+	end, err := a.dispatch.Wait(ctx, id)
 	if err != nil && c.ctx().Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		return nil
+		return nil, nil
 	}
-	return err
+	return end, err
 }
 
 func (a *API) getJob(c *call) error {
@@ -81,20 +83,29 @@ func (a *API) awaitOpen(c *call, id ids.JobID, d time.Duration) error {
 			return err
 		}
 	}
-	return a.awaitEnd(c, id, d)
+	_, err = a.awaitEnd(c, id, d)
+	return err
 }
 
-// afterWait is the job after its end or the wait, whichever is first; doc stays
-// the answer when it can't be read, because the job is taken.
-func (a *API) afterWait(c *call, doc *rest.Job, d time.Duration) *rest.Job {
-	id, err := ids.ParseJobID(doc.ID)
-	if err != nil || a.awaitEnd(c, id, d) != nil {
-		return doc
+// afterWait is the job after its end or the wait, whichever is first. A new one's end
+// needs no look at its row: that is what was just committed. The job as it was taken
+// stays the answer when it can't be read.
+func (a *API) afterWait(c *call, job *takenJob, d time.Duration) *rest.Job {
+	id, err := ids.ParseJobID(job.doc.ID)
+	if err != nil {
+		return job.doc
+	}
+	end, err := a.awaitEnd(c, id, d)
+	switch {
+	case err != nil:
+		return job.doc
+	case end != nil && job.insert != nil:
+		return a.jobOf(job.insert, &end.Row, end.Result)
 	}
 	if now, err := a.readJob(c, id); err == nil {
 		return now
 	}
-	return doc
+	return job.doc
 }
 
 // readJob is a job that the caller may see, as it is now.

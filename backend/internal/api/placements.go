@@ -39,14 +39,14 @@ func (a *API) createPlacement(c *call, in *rest.PlacementRequest) error {
 	if earlier, found, err := a.before(c, posted); found || err != nil {
 		return a.replayPlacement(c, &earlier, err)
 	}
-	app, err := a.newFinder(c).app(spec.App)
+	owner, err := a.newFinder(c).owner(spec.App)
 	if err != nil {
 		return err
 	}
 	if err := a.existingRole(c.ctx(), spec.Role); err != nil {
 		return err
 	}
-	spec.ID, spec.Owner, spec.Submitter = a.jobIDs.next(), app.Owner, c.who.User.ID
+	spec.ID, spec.Owner, spec.Submitter = a.jobIDs.next(), owner, c.who.User.ID
 	placed, err := a.dispatch.Place(c.ctx(), core.PlacementAsk{Spec: spec, IdempotencyKey: posted.key, RequestDigest: posted.digest})
 	if err != nil {
 		return err

@@ -52,14 +52,15 @@ func (a *API) tryJob(c *call, spec *fleet.JobSpec) error {
 
 // submit hands the job to the loop and answers it, at its end if that comes in time.
 func (a *API) submit(c *call, spec *fleet.JobSpec, posted posting, wait time.Duration) error {
-	doc, replayed, err := a.takeJob(c, spec, posted)
+	job, err := a.takeJob(c, spec, posted)
 	if err != nil {
 		return err
 	}
+	doc := job.doc
 	if state, _ := fleet.ParseJobState(doc.State); wait > 0 && !state.Terminal() {
-		doc = a.afterWait(c, doc, wait)
+		doc = a.afterWait(c, job, wait)
 	}
-	if replayed {
+	if job.insert == nil {
 		c.Response().Header().Set(rest.HeaderIdempotencyReplayed, "true")
 		c.Response().Header().Set(echo.HeaderLocation, jobPath(doc.ID))
 		return c.JSON(http.StatusOK, doc)
@@ -76,43 +77,49 @@ func (a *API) mayName(c *call, pool string) error {
 	return fleet.Errorf(fleet.CodePoolNotAllowed, "work does not name its pool: its app's binding or owner says it")
 }
 
+// takenJob is what came of one submitted job: a new one, or, without an insert, that
+// of an earlier POST with the same key.
+type takenJob struct {
+	doc    *rest.Job
+	insert *core.JobInsert
+}
+
 // takeJob hands one job to the loop and returns it as it was committed, or the
 // job of an earlier POST with the same key.
-func (a *API) takeJob(c *call, spec *fleet.JobSpec, posted posting) (doc *rest.Job, replayed bool, err error) {
+func (a *API) takeJob(c *call, spec *fleet.JobSpec, posted posting) (*takenJob, error) {
 	unlock, err := a.alone(c, posted)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	defer unlock()
 	if doc, err := a.earlier(c, posted); doc != nil || err != nil {
-		return doc, true, err
+		return &takenJob{doc: doc}, err
 	}
 	if err := a.newFinder(c).complete(spec); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	inserts := a.inserts(c, []*fleet.JobSpec{spec})
 	inserts[0].IdempotencyKey, inserts[0].RequestDigest = posted.key, posted.digest
 	answers, err := a.dispatch.Submit(c.ctx(), inserts)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	return a.taken(c, &inserts[0], &answers[0])
 }
 
 // taken is what came of one submitted job. When another process took the same
 // key meanwhile, its job is the answer.
-func (a *API) taken(c *call, insert *core.JobInsert, answer *core.Submitted) (doc *rest.Job, replayed bool, err error) {
+func (a *API) taken(c *call, insert *core.JobInsert, answer *core.Submitted) (*takenJob, error) {
 	if answer.Refused == nil {
-		fresh := a.freshJob(insert, &answer.Row)
-		return &fresh, false, nil
+		return &takenJob{doc: a.jobOf(insert, &answer.Row, nil), insert: insert}, nil
 	}
 	if *answer.Refused == core.RefusedIdempotency {
 		doc, err := a.earlier(c, posting{key: insert.IdempotencyKey, digest: insert.RequestDigest})
 		if doc != nil || err != nil {
-			return doc, true, err
+			return &takenJob{doc: doc}, err
 		}
 	}
-	return nil, false, refusedInsert(*answer.Refused, answer.RetryAfter)
+	return nil, refusedInsert(*answer.Refused, answer.RetryAfter)
 }
 
 // refusedInsert is why new work was not taken, and after how long there may be room.

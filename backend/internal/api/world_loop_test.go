@@ -296,11 +296,11 @@ func (w *world) Resolve(_ context.Context, id ids.JobID, action fleet.ResolveAct
 	return w.jobs[id].State, w.down
 }
 
-func (w *world) Wait(ctx context.Context, id ids.JobID) error {
+func (w *world) Wait(ctx context.Context, id ids.JobID) (*core.Ended, error) {
 	if w.onWait != nil {
-		return w.onWait(ctx, id)
+		return nil, w.onWait(ctx, id)
 	}
-	return nil
+	return nil, nil
 }
 
 func (w *world) LiveJobs(context.Context, []ids.JobID) (map[ids.JobID]core.JobView, error) {

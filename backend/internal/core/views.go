@@ -146,6 +146,12 @@ type JobNews struct {
 	Row         JobRow
 }
 
+// Ended is a job's end as it was committed; Result is set when a node's caused it.
+type Ended struct {
+	Row    JobRow
+	Result *fleet.Result
+}
+
 // NodeReasons is one node's part of an explanation: every reason that applies,
 // in their order; none: it could take the work.
 type NodeReasons struct {

@@ -146,20 +146,24 @@ func (l *Loop) announceEnds(b *batch, o *outcome) {
 	if len(l.terminal) == 0 {
 		return
 	}
-	announce := func(id ids.JobID, state fleet.JobState) {
-		if _, refused := o.refused[id]; refused || !state.Terminal() {
+	announce := func(id ids.JobID, row *core.JobRow, result *fleet.Result) {
+		waiting := l.terminal[id]
+		if len(waiting) == 0 || !row.State.Terminal() {
 			return
 		}
-		for _, ended := range l.terminal[id] {
-			close(ended)
+		if _, refused := o.refused[id]; refused {
+			return
+		}
+		for _, ended := range waiting {
+			ended <- &core.Ended{Row: *row, Result: result}
 		}
 		delete(l.terminal, id)
 	}
 	for i := range b.effects.Inserts {
-		announce(b.effects.Inserts[i].Spec.ID, b.effects.Inserts[i].Row.State)
+		announce(b.effects.Inserts[i].Spec.ID, &b.effects.Inserts[i].Row, nil)
 	}
 	for i := range b.effects.Updates {
-		announce(b.effects.Updates[i].Job, b.effects.Updates[i].Row.State)
+		announce(b.effects.Updates[i].Job, &b.effects.Updates[i].Row, b.effects.Updates[i].Result)
 	}
 }
 

@@ -86,8 +86,8 @@ type Loop struct {
 	spare     *batch
 	inDoubt   bool
 	loading   bool
-	terminal  map[ids.JobID][]chan struct{} // who waits for a job's end
-	view      weak.Pointer[core.FleetView]  // the newest; until the next collection after its readers are done
+	terminal  map[ids.JobID][]chan *core.Ended // who waits for a job's end; each takes one
+	view      weak.Pointer[core.FleetView]     // the newest; until the next collection after its readers are done
 	downSince time.Time
 	freezes   freezeLog
 }
@@ -103,7 +103,7 @@ func New(cfg Config, store Store, writer Writer, sender Sender) *Loop {
 		ready:     make(chan struct{}),
 		done:      make(chan struct{}),
 		core:      core.New(cfg.Core),
-		terminal:  map[ids.JobID][]chan struct{}{},
+		terminal:  map[ids.JobID][]chan *core.Ended{},
 		pending:   &batch{},
 	}
 }

@@ -153,18 +153,25 @@ func TestWait_ReturnsAtTheEndAndLeavesNothingBehind(t *testing.T) {
 	offer := w.awaitSend(core.SendOffer)
 	ctx, giveUp := context.WithCancel(context.Background())
 	gone := make(chan error, 1)
-	go func() { gone <- w.loop.Wait(ctx, job.Spec.ID) }()
-	stays := make(chan error, 1)
-	go func() { stays <- w.loop.Wait(context.Background(), job.Spec.ID) }()
+	go func() { _, err := w.loop.Wait(ctx, job.Spec.ID); gone <- err }()
+	stays := make(chan *core.Ended, 1)
+	go func() {
+		end, err := w.loop.Wait(context.Background(), job.Spec.ID)
+		if err != nil {
+			t.Errorf("waited with %v", err)
+		}
+		stays <- end
+	}()
 	giveUp()
 	if err := receive(t, "the one that gave up", gone); !errors.Is(err, context.Canceled) {
 		t.Errorf("gave up with %v", err)
 	}
 	attempt := core.Attempt{Job: job.Spec.ID, Attempt: offer.Attempt}
 	w.loop.Accept(testNode, offer.Epoch, attempt)
-	w.loop.Result(testNode, offer.Epoch, attempt, &fleet.Result{Status: fleet.ResultSucceeded})
-	if err := receive(t, "the end", stays); err != nil {
-		t.Errorf("waited with %v", err)
+	result := &fleet.Result{Status: fleet.ResultSucceeded, Output: []byte(`{"vmaf":93}`)}
+	w.loop.Result(testNode, offer.Epoch, attempt, result)
+	if end := receive(t, "the end", stays); end == nil || end.Row.State != fleet.JobSucceeded || end.Result != result {
+		t.Errorf("it ended as %+v", end)
 	}
 	if ack := w.awaitSend(core.SendResultAck); ack.Verdict != core.VerdictStored {
 		t.Errorf("verdict %d, want stored", ack.Verdict)
@@ -172,8 +179,8 @@ func TestWait_ReturnsAtTheEndAndLeavesNothingBehind(t *testing.T) {
 	if left := w.waiters(); left != 0 {
 		t.Errorf("%d waiters are left", left)
 	}
-	if err := w.loop.Wait(context.Background(), job.Spec.ID); err != nil {
-		t.Errorf("waiting for an ended job: %v", err)
+	if end, err := w.loop.Wait(context.Background(), job.Spec.ID); err != nil || end != nil {
+		t.Errorf("waiting for an ended job: %+v, %v", end, err)
 	}
 }
 

@@ -166,32 +166,33 @@ func (l *Loop) afterJobCommit(fn func(err error)) {
 	l.onCommit(settle)
 }
 
-// Wait returns nil once the job is terminal or was never open, or ctx's error.
-func (l *Loop) Wait(ctx context.Context, id ids.JobID) error {
-	ended := make(chan struct{})
+// Wait returns once the job is terminal: with its end, or with nil when it was not
+// open any more and its row tells. An error is ctx's, or says that the loop stops.
+func (l *Loop) Wait(ctx context.Context, id ids.JobID) (*core.Ended, error) {
+	ended := make(chan *core.Ended, 1)
 	registered := l.post(ctx, event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, _ *core.Effects) {
 		if _, open := d.LiveJob(now, id); !open && !l.inDoubt {
-			close(ended)
+			ended <- nil
 			return
 		}
 		l.terminal[id] = append(l.terminal[id], ended)
 	}})
 	if !registered {
-		return stoppedOr(ctx)
+		return nil, stoppedOr(ctx)
 	}
 	select {
-	case <-ended:
-		return nil
+	case end := <-ended:
+		return end, nil
 	case <-ctx.Done():
 		l.forget(id, ended)
-		return ctx.Err()
+		return nil, ctx.Err()
 	case <-l.done:
-		return errStopping
+		return nil, errStopping
 	}
 }
 
 // forget drops a waiter that gave up, so that long polls leave nothing behind.
-func (l *Loop) forget(id ids.JobID, ended chan struct{}) {
+func (l *Loop) forget(id ids.JobID, ended chan *core.Ended) {
 	drop := func(*core.Dispatch, fleet.Time, *core.Effects) {
 		waiting := l.terminal[id]
 		for i := range waiting {

@@ -113,6 +113,9 @@ func TestTokenOfDisabledUser(t *testing.T) {
 	if _, err := db.CreateToken(ctx, storetest.Actor, record.Token{User: ada.ID}, sum); err != nil {
 		t.Fatal(err)
 	}
+	if _, _, err := db.TokenBySum(ctx, sum); err != nil {
+		t.Fatal(err)
+	}
 	if after, err := db.DisableUser(ctx, storetest.Actor, ada.ID, "left the company"); err != nil || !after.Disabled {
 		t.Fatalf("disable: %+v, %v", after, err)
 	}

@@ -32,6 +32,8 @@ type DB struct {
 	log  *slog.Logger
 	at   func(time.Time) fleet.Time
 
+	bearers *bearers
+
 	mu      sync.Mutex
 	writers []*Writer
 }
@@ -60,7 +62,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	db := &DB{pool: pool, log: o.Logger, at: func(wall time.Time) fleet.Time { return fleet.Time(wall.UnixMilli()) }}
+	db := &DB{pool: pool, log: o.Logger, bearers: newBearers(), at: func(wall time.Time) fleet.Time { return fleet.Time(wall.UnixMilli()) }}
 	if db.log == nil {
 		db.log = slog.Default()
 	}

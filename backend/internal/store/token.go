@@ -73,8 +73,13 @@ func createToken(ctx context.Context, tx bun.Tx, actor record.Actor, token recor
 const tokenTouch = time.Minute
 
 // TokenBySum finds the token with that SHA-256 and its user. An expired one and
-// one of a disabled user are not found. It notes the use, roughly.
+// one of a disabled user are not found. It notes the use, roughly. What it found it
+// may tell again for a moment (see bearers).
 func (db *DB) TokenBySum(ctx context.Context, sum [32]byte) (record.Token, record.User, error) {
+	now, changes := time.Now(), db.bearers.changes.Load()
+	if known, ok := db.bearers.of(sum, now); ok {
+		return known.token, known.user, nil
+	}
 	rows, err := db.queryHot(ctx, tokenBySumSQL, sum[:])
 	if err != nil {
 		return record.Token{}, record.User{}, problem("token", err)
@@ -83,6 +88,7 @@ func (db *DB) TokenBySum(ctx context.Context, sum [32]byte) (record.Token, recor
 	if err != nil {
 		return record.Token{}, record.User{}, problem("token", err)
 	}
+	db.bearers.keep(sum, bearer, changes, now)
 	token := &bearer.token
 	if token.LastUsed == nil || time.Since(*token.LastUsed) > tokenTouch {
 		// Only for people to look at: a failure does not turn the caller away.
@@ -98,12 +104,6 @@ const tokenBySumSQL = `
 	       ` + rolesOfUser + ", " + grantsOfUser + `
 	FROM tokens t JOIN users u ON u.id = t.user_id AND NOT u.disabled
 	WHERE t.sum = $1 AND (t.expires_at IS NULL OR t.expires_at > now())`
-
-// bearer is whom a token's secret speaks for.
-type bearer struct {
-	token record.Token
-	user  record.User
-}
 
 func scanBearer(row pgx.CollectableRow) (b bearer, err error) {
 	t, u := &b.token, &b.user
@@ -131,6 +131,7 @@ func (db *DB) Tokens(ctx context.Context, user int64, page record.Page) ([]recor
 
 // DeleteToken takes a token of that user out of use. Another user's is not found.
 func (db *DB) DeleteToken(ctx context.Context, actor record.Actor, user int64, id string) error {
+	defer db.bearers.changed()
 	return db.inTx(ctx, "delete a token", func(ctx context.Context, tx bun.Tx) error {
 		res, err := tx.NewRaw("DELETE FROM tokens WHERE id = ? AND user_id = ?", id, user).Exec(ctx)
 		if err := oneRow(res, err, notFound("token "+id)); err != nil {

@@ -183,6 +183,7 @@ func (db *DB) DisableUser(ctx context.Context, actor record.Actor, id int64, rea
 // is an enabled superadmin afterwards.
 func (db *DB) changeUser(ctx context.Context, actor record.Actor, id int64, action, reason string,
 	write func(context.Context, bun.Tx, record.User) (bool, error)) (record.User, error) {
+	defer db.bearers.changed()
 	var after record.User
 	err := db.inTx(ctx, "change user "+strconv.FormatInt(id, 10), func(ctx context.Context, tx bun.Tx) error {
 		supers, err := lockSuperadmins(ctx, tx)
