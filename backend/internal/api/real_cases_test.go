@@ -1,6 +1,8 @@
 package api
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/enroll"
 	"rockpool/backend/internal/rest"
@@ -166,6 +169,48 @@ func TestAPI_AJobsWayThroughTheAPI(t *testing.T) {
 	s.must(200, ann, http.MethodPost, "/v1/jobs/batch", `{"jobs":[{"app":"cam","runner":"a"},{"app":"cam","runner":"b"}]}`, &batch)
 	if len(batch.Items) != 2 || batch.Items[1].Job == nil || batch.Items[1].Job.Runner != "b" {
 		t.Errorf("%+v", batch)
+	}
+}
+
+// Who waits is answered from memory, and what it says is what the row says.
+func TestAPI_WhoWaitsReadsWhatIsStored(t *testing.T) {
+	s := newServer(t)
+	admin := s.setup()
+	owner, ann := s.user(admin, "cam")
+	s.must(201, admin, http.MethodPost, "/v1/admin/nodes", `{"id":"ams-1","owner":"`+owner+`","role":"worker","maxSlots":4}`, nil)
+	hello := core.HelloEvent{Node: "ams-1", Report: &fleet.NodeReport{
+		BootID: "b", Backend: "cpu", Capacity: fleet.Vector{Slots: 4}, Runners: []string{"checksum"},
+	}}
+	if _, err := s.loop.Hello(t.Context(), hello, func(int64) {}); err != nil {
+		t.Fatal(err)
+	}
+	output, file := []byte(`{"z": [1,  2]}`), fleet.Output{Name: "clip", Digest: "sha256:" + strings.Repeat("0", 64), Size: 1}
+	for name, result := range map[string]fleet.Result{
+		"small":     {Status: fleet.ResultSucceeded, Output: output, LogBytes: 7},
+		"empty":     {Status: fleet.ResultSucceeded},
+		"files":     {Status: fleet.ResultSucceeded, Output: output, Outputs: []fleet.Output{file}, Head: []byte("log")},
+		"large":     {Status: fleet.ResultSucceeded, Output: []byte(`"` + strings.Repeat("x", 8<<10) + `"`)},
+		"exit code": {Status: fleet.ResultFailed, Cause: fleet.CauseExitCode, Detail: "exit 3", ExitCode: 3},
+	} {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			offer := <-s.offers
+			attempt := core.Attempt{Job: offer.Job, Attempt: offer.Attempt}
+			s.loop.Accept("ams-1", offer.Epoch, attempt)
+			s.loop.Result("ams-1", offer.Epoch, attempt, &result)
+		}()
+		var answered, stored json.RawMessage
+		s.must(201, ann, http.MethodPost, "/v1/jobs?wait=60s", `{"app":"cam","runner":"checksum","maxAttempts":1,"labels":[["build","812"]]}`, &answered)
+		<-ended
+		var job rest.Job
+		if err := json.Unmarshal(answered, &job); err != nil || job.EndedAt == nil || job.StartedAt == nil {
+			t.Errorf("%s: %s, %v", name, answered, err)
+		}
+		s.must(200, ann, http.MethodGet, "/v1/jobs/"+job.ID, "", &stored)
+		if !bytes.Equal(answered, stored) {
+			t.Errorf("%s: who waited reads\n%s\nand the row says\n%s", name, answered, stored)
+		}
 	}
 }
 

@@ -33,18 +33,29 @@ type server struct {
 	urls      storetest.URLs
 	db        *store.DB
 	loop      *dispatch.Loop
+	offers    offers
 	http      *httptest.Server
 	*contract // of every answer
 }
 
-// unsent drops what would go to nodes: there are no sessions here.
-type unsent struct{}
+// offers gets the offers to nodes, as far as it has room; there are no sessions here.
+type offers chan core.Send
 
-func (unsent) Deliver([]core.Send) {}
+func (o offers) Deliver(sends []core.Send) {
+	for _, send := range sends {
+		if send.Kind != core.SendOffer {
+			continue
+		}
+		select {
+		case o <- send:
+		default:
+		}
+	}
+}
 
 func newServer(t testing.TB) *server {
 	t.Helper()
-	s := &server{t: t, urls: storetest.NewURLs(t)}
+	s := &server{t: t, urls: storetest.NewURLs(t), offers: make(offers, 1)}
 	s.db = storetest.Open(t, s.urls.Server)
 	shard, err := s.db.AcquireShard(t.Context(), "test")
 	if err != nil {
@@ -57,7 +68,7 @@ func newServer(t testing.TB) *server {
 			Heartbeat: 10_000, Suspect: 25_000, Lost: 60_000, OfferTimeout: 10_000, CancelSlack: 30_000, DefaultGrace: 10_000, AvoidFor: 60_000,
 		},
 		Clock: clock, Logger: log, Fenced: func(err error) bool { return errors.Is(err, store.ErrFenced) },
-	}, s.db, writer, unsent{})
+	}, s.db, writer, s.offers)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.loop.Run(ctx) }()
