@@ -17,12 +17,13 @@ type Decision struct {
 	At time.Time
 }
 
-// AppendDecision appends a decision as JSON; at is the wall time of d.At. The
-// sentence for people is made when it is read.
+// AppendDecision appends a decision as JSON, which stands in every job's row: what is
+// false, zero or empty is left out, and the time, the wall time of d.At, is in
+// microseconds. The sentence for people is made when it is read.
 func AppendDecision(b []byte, d *fleet.Decision, at time.Time) []byte {
 	b = appendText(append(b, `{"outcome":`...), string(d.Outcome))
-	b = at.UTC().AppendFormat(append(b, `,"at":"`...), TimeFormat)
-	b = appendText(append(b, `","rule":`...), string(d.Rule))
+	b = strconv.AppendInt(append(b, `,"at":`...), at.UnixMicro(), 10)
+	b = appendText(append(b, `,"rule":`...), string(d.Rule))
 	b = append(b, `,"pools":[`...)
 	for i := range d.Pools {
 		if i > 0 {
@@ -34,37 +35,43 @@ func AppendDecision(b []byte, d *fleet.Decision, at time.Time) []byte {
 	if d.Node != "" {
 		b = appendText(append(b, `,"node":`...), d.Node)
 		b = strconv.AppendInt(append(b, `,"remainingSlots":`...), d.RemainingSlots, 10)
-		b = strconv.AppendBool(append(b, `,"tieBreak":`...), d.TieBreak)
 	}
-	b = strconv.AppendBool(append(b, `,"fallback":`...), d.Fallback)
-	b = strconv.AppendBool(append(b, `,"fallbackAllowed":`...), d.FallbackOK)
+	b = appendTrue(b, `,"tieBreak":true`, d.TieBreak)
+	b = appendTrue(b, `,"fallback":true`, d.Fallback)
+	b = appendTrue(b, `,"fallbackAllowed":true`, d.FallbackOK)
 	b = strconv.AppendInt(append(b, `,"epoch":`...), d.Epoch, 10)
 	return append(b, '}')
+}
+
+func appendTrue(b []byte, field string, is bool) []byte {
+	if is {
+		b = append(b, field...)
+	}
+	return b
 }
 
 func appendTally(b []byte, t *fleet.Tally) []byte {
 	b = appendText(append(b, `{"pool":`...), t.Pool)
 	b = strconv.AppendInt(append(b, `,"nodes":`...), int64(t.Nodes), 10)
 	b = strconv.AppendInt(append(b, `,"candidates":`...), int64(t.Candidates), 10)
-	b = append(b, `,"rejected":{`...)
-	first := true
+	next := `,"rejected":{`
 	for r, n := range t.Rejected {
 		if n == 0 {
 			continue
 		}
-		if !first {
-			b = append(b, ',')
-		}
-		first = false
-		b = append(appendText(b, reasonName(t, fleet.Reason(r))), ':')
+		b = append(appendText(append(b, next...), reasonName(t, fleet.Reason(r))), ':')
 		b = strconv.AppendInt(b, int64(n), 10)
+		next = ","
 	}
-	return append(b, "}}"...)
+	if next == "," {
+		b = append(b, '}')
+	}
+	return append(b, '}')
 }
 
 type decisionJSON struct {
 	Outcome         fleet.Outcome        `json:"outcome"`
-	At              time.Time            `json:"at"`
+	At              decidedAt            `json:"at"`
 	Rule            fleet.ResolutionRule `json:"rule"`
 	Pools           []tallyJSON          `json:"pools"`
 	Node            string               `json:"node"`
@@ -82,13 +89,25 @@ type tallyJSON struct {
 	Rejected   map[string]int32 `json:"rejected"`
 }
 
+// decidedAt is read from microseconds since 1970, or from a text, as decisions had it before.
+type decidedAt struct{ time.Time }
+
+func (t *decidedAt) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		return t.Time.UnmarshalJSON(data)
+	}
+	micros, err := strconv.ParseInt(string(data), 10, 64)
+	t.Time = time.UnixMicro(micros).UTC()
+	return err
+}
+
 // DecodeDecision reads what AppendDecision wrote.
 func DecodeDecision(data []byte) (Decision, error) {
 	var j decisionJSON
 	if err := json.Unmarshal(data, &j); err != nil {
 		return Decision{}, fmt.Errorf("read a decision: %w", err)
 	}
-	d := Decision{At: j.At, Decision: fleet.Decision{
+	d := Decision{At: j.At.Time, Decision: fleet.Decision{
 		Outcome: j.Outcome, Rule: j.Rule, Node: j.Node, RemainingSlots: j.RemainingSlots,
 		TieBreak: j.TieBreak, Fallback: j.Fallback, FallbackOK: j.FallbackAllowed, Epoch: j.Epoch,
 	}}

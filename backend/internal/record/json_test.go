@@ -102,19 +102,29 @@ func TestDecisionRoundTrip(t *testing.T) {
 	})
 }
 
-// The keys are the API's.
+// What is kept stays readable: the keys are the API's, and decisions of before were
+// written out in full.
 func TestDecisionKeys(t *testing.T) {
 	d := fleet.Decision{
 		Outcome: fleet.OutcomePlaced, Rule: fleet.RuleOwnerPool, Node: "ams-edge-03", RemainingSlots: 11, Epoch: 42,
-		Pools: []fleet.Tally{{Pool: "pool-7", Nodes: 14, Candidates: 2}},
+		Pools: []fleet.Tally{{Pool: "pool-7", Nodes: 14, Candidates: 2}, {Pool: "default"}},
 	}
 	d.Pools[0].Rejected[fleet.Draining], d.Pools[0].Rejected[fleet.NoMemory] = 9, 3
 	d.Pools[0].Domain = "gpu0"
-	const want = `{"outcome":"placed","at":"2026-11-29T15:04:05.123Z","rule":"owner_pool",` +
-		`"pools":[{"pool":"pool-7","nodes":14,"candidates":2,"rejected":{"draining":9,"memory:gpu0":3}}],` +
-		`"node":"ams-edge-03","remainingSlots":11,"tieBreak":false,"fallback":false,"fallbackAllowed":false,"epoch":42}`
-	got := record.AppendDecision(nil, &d, time.Date(2026, 11, 29, 15, 4, 5, 123e6, time.UTC))
-	if string(got) != want {
+	const (
+		want = `{"outcome":"placed","at":1795964645123000,"rule":"owner_pool",` +
+			`"pools":[{"pool":"pool-7","nodes":14,"candidates":2,"rejected":{"draining":9,"memory:gpu0":3}},{"pool":"default","nodes":0,"candidates":0}],` +
+			`"node":"ams-edge-03","remainingSlots":11,"epoch":42}`
+		before = `{"outcome":"placed","at":"2026-11-29T15:04:05.123Z","rule":"owner_pool",` +
+			`"pools":[{"pool":"pool-7","nodes":14,"candidates":2,"rejected":{"draining":9,"memory:gpu0":3}},{"pool":"default","nodes":0,"candidates":0,"rejected":{}}],` +
+			`"node":"ams-edge-03","remainingSlots":11,"tieBreak":false,"fallback":false,"fallbackAllowed":false,"epoch":42}`
+	)
+	at := time.Date(2026, 11, 29, 15, 4, 5, 123e6, time.UTC)
+	if got := record.AppendDecision(nil, &d, at); string(got) != want {
 		t.Fatalf("\n got %s\nwant %s", got, want)
+	}
+	got, err := record.DecodeDecision([]byte(before))
+	if err != nil || !got.At.Equal(at) || !reflect.DeepEqual(got.Decision, d) {
+		t.Fatalf("%v\n got %+v at %s\nwant %+v at %s", err, got.Decision, got.At, d, at)
 	}
 }

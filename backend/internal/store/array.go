@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -17,12 +18,19 @@ import (
 // form, written element by element. pgx would build the same from a Go slice
 // with an allocation or a reflection for each element, and the writer sends some
 // forty columns of hundreds of rows a time.
+//
+// Most columns of a batch of jobs say the same in each row. A terse array keeps
+// the first element only, as long as all are equal, and is sent as this one at
+// subscript 0, where an array of all elements has nothing: see unnested, which
+// reads both.
 type array struct {
-	n     int32
-	nulls bool
-	open  int // where the length of the element that begin opened goes
-	room  int // bytes of this column and of those behind it in the statement
-	body  []byte
+	n      int32
+	terse  bool
+	varied bool // of a terse one: elements differ, and all of them stand in body
+	nulls  bool
+	open   int // where the length of the element that begin opened stands
+	room   int // bytes of this column and of those behind it in the statement
+	body   []byte
 }
 
 const (
@@ -32,20 +40,49 @@ const (
 	postgresEpoch = 946_684_800_000_000
 )
 
-func (a *array) size(n int) {
+// added takes note that the element from start on is complete.
+func (a *array) added(start int) {
 	a.n++
+	switch {
+	case !a.terse || a.varied || a.n == 1:
+	case bytes.Equal(a.body[start:], a.body[:start]):
+		a.body = a.body[:start]
+	default:
+		a.vary(start)
+	}
+}
+
+// vary repeats the first element before the one at start, which is the first that
+// differs.
+func (a *array) vary(start int) {
+	a.varied = true
+	last := bytes.Clone(a.body[start:])
+	first := a.body[:start:start]
+	a.body = a.body[:start]
+	for range a.n - 2 {
+		a.body = append(a.body, first...)
+	}
+	a.body = append(a.body, last...)
+}
+
+// size begins an element of so many bytes, and gives where it stands.
+func (a *array) size(n int) (start int) {
+	start = len(a.body)
 	a.body = binary.BigEndian.AppendUint32(a.body, uint32(n))
+	return start
 }
 
 func (a *array) null() {
-	a.n++
 	a.nulls = true
+	start := len(a.body)
 	a.body = binary.BigEndian.AppendUint32(a.body, nullLength)
+	a.added(start)
 }
 
 func (a *array) text(s string) {
-	a.size(len(s))
+	start := a.size(len(s))
 	a.body = append(a.body, s...)
+	a.added(start)
 }
 
 // bytes appends a text or bytea; nil is NULL.
@@ -54,45 +91,50 @@ func (a *array) bytes(b []byte) {
 		a.null()
 		return
 	}
-	a.size(len(b))
+	start := a.size(len(b))
 	a.body = append(a.body, b...)
+	a.added(start)
 }
 
 // begin opens an element: the caller appends to what it returns, hands that to
 // end, and the element is what was appended.
 func (a *array) begin() []byte {
-	a.size(0)
-	a.open = len(a.body)
+	a.open = a.size(0)
 	return a.body
 }
 
 func (a *array) end(body []byte) {
 	a.body = body
-	binary.BigEndian.PutUint32(a.body[a.open-4:], uint32(len(a.body)-a.open))
+	binary.BigEndian.PutUint32(a.body[a.open:], uint32(len(a.body)-a.open-4))
+	a.added(a.open)
 }
 
 func (a *array) int4(v int32) {
-	a.size(4)
+	start := a.size(4)
 	a.body = binary.BigEndian.AppendUint32(a.body, uint32(v))
+	a.added(start)
 }
 
 func (a *array) int8(v int64) {
-	a.size(8)
+	start := a.size(8)
 	a.body = binary.BigEndian.AppendUint64(a.body, uint64(v))
+	a.added(start)
 }
 
 func (a *array) bool(v bool) {
-	a.size(1)
+	start := a.size(1)
 	if v {
 		a.body = append(a.body, 1)
 	} else {
 		a.body = append(a.body, 0)
 	}
+	a.added(start)
 }
 
 func (a *array) uuid(id ids.JobID) {
-	a.size(len(id))
+	start := a.size(len(id))
 	a.body = append(a.body, id[:]...)
+	a.added(start)
 }
 
 func (a *array) time(t time.Time) { a.int8(t.UnixMicro() - postgresEpoch) }
@@ -120,11 +162,14 @@ type arrayPlan struct{ element uint32 }
 func (p arrayPlan) Encode(value any, buf []byte) ([]byte, error) {
 	a := value.(*array)
 	buf = slices.Grow(buf, a.room) // pgx lets a statement's parameters grow in one buffer
-	dimensions, nulls := uint32(1), uint32(0)
+	dimensions, nulls, elements, lowest := uint32(1), uint32(0), uint32(a.n), uint32(1)
 	if a.nulls {
 		nulls = 1
 	}
-	for _, word := range [arrayHeader / 4]uint32{dimensions, nulls, p.element, uint32(a.n), 1 /* lower bound */} {
+	if a.terse && !a.varied && a.n > 1 {
+		elements, lowest = 1, 0
+	}
+	for _, word := range [arrayHeader / 4]uint32{dimensions, nulls, p.element, elements, lowest} {
 		buf = binary.BigEndian.AppendUint32(buf, word)
 	}
 	return append(buf, a.body...), nil

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
@@ -76,8 +78,39 @@ func (c *updateColumns) columns() []*array {
 // empty readies columns for the next batch; they keep their memory.
 func empty(columns []*array) {
 	for _, c := range columns {
-		c.n, c.nulls, c.body = 0, false, c.body[:0]
+		*c = array{terse: true, body: c.body[:0]}
 	}
+}
+
+// column is how a statement names a parameter that is an array.
+type column struct{ name, kind string }
+
+// commonColumns are jobColumns, in their order.
+var commonColumns = []column{
+	{"id", "uuid"}, {"state", "text"}, {"cause", "text"}, {"detail", "text"}, {"attempt", "int4"}, {"counted", "int4"}, {"outcome", "text"},
+	{"node_id", "text"}, {"pool_id", "text"}, {"fallback", "bool"}, {"decision", "text"}, {"assigned_at", "timestamptz"},
+	{"started_at", "timestamptz"}, {"ended_at", "timestamptz"}, {"cancel_by", "text"}, {"not_before", "timestamptz"}, {"waits", "text"},
+}
+
+// unnested reads terse arrays, the parameters from $1 on, as rows: a FROM item u
+// with a column each. Functions in a list of results give row by row what they have;
+// as a FROM item each would fill a table of its own first.
+func unnested(columns []column) string {
+	inner, outer := make([]string, len(columns)), make([]string, len(columns))
+	for i, c := range columns {
+		inner[i] = fmt.Sprintf("unnest($%d::%s[]) AS %s", i+1, c.kind, c.name)
+		outer[i] = fmt.Sprintf("coalesce(e.%[3]s, ($%[1]d::%[2]s[])[0]) AS %[3]s", i+1, c.kind, c.name)
+	}
+	return "(SELECT " + strings.Join(outer, ", ") + " FROM (SELECT " + strings.Join(inner, ", ") + ") e) u"
+}
+
+// named lists columns, each in that form.
+func named(columns []column, form string) string {
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = strings.ReplaceAll(form, "*", c.name)
+	}
+	return strings.Join(list, ", ")
 }
 
 func params(columns []*array, more ...any) []any {

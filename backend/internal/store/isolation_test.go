@@ -159,13 +159,13 @@ func TestAuditIsolation_NamesForgedRows(t *testing.T) {
 		"pool and decision": {"owner", `UPDATE jobs SET pool_id = 'gpu', decision = replace(decision, '"pool":"' || pool_id, '"pool":"gpu') WHERE id = $1`,
 			"it tried gpu by owner_pool"},
 		"bound pool and decision": {"bound", `UPDATE jobs SET pool_id = 'gpu',
-			decision = regexp_replace(decision, ',\{"pool":"pool-[^}]*\}\}', '') WHERE id = $1`, "was in pool-"},
+			decision = regexp_replace(decision, ',\{"pool":"pool-[^}]*\}+', '') WHERE id = $1`, "was in pool-"},
 		"no fallback at all": {"fallback", `WITH gone AS (DELETE FROM pool_fallbacks WHERE job_id = $1) UPDATE jobs SET fallback = false,
 			decision = replace(decision, '"fallback":true', '"fallback":false') WHERE id = $1`, "resolved by owner_pool"},
 		"a whole fallback": {"owner", `WITH story AS (INSERT INTO pool_fallbacks (job_id, attempt, app_id, role, from_pools, node_id, at)
 			SELECT j.id, j.attempt, j.app_id, 'worker', ARRAY[j.pool_id], n.id, j.assigned_at FROM jobs j, nodes n WHERE n.pool_id = 'default' AND j.id = $1)
-			UPDATE jobs SET node_id = n.id, pool_id = 'default', fallback = true, decision = regexp_replace(replace(replace(replace(decision,
-				'"fallback":false', '"fallback":true'), '"fallbackAllowed":false', '"fallbackAllowed":true'), '"node":"' || node_id, '"node":"' || n.id),
+			UPDATE jobs SET node_id = n.id, pool_id = 'default', fallback = true, decision = regexp_replace(replace(replace(decision,
+				',"epoch"', ',"fallback":true,"fallbackAllowed":true,"epoch"'), '"node":"' || node_id, '"node":"' || n.id),
 				'\]', ',{"pool":"default","nodes":1}]') FROM nodes n WHERE n.pool_id = 'default' AND jobs.id = $1`, "resolved by owner_pool to pool-"},
 		"canary spec":     {"canary", `UPDATE jobs SET spec = replace(spec, '"pool":"canary-1"', '"pool":""') WHERE id = $1`, "no canary job"},
 		"canary's pool":   {"canary", `UPDATE jobs SET spec = replace(spec, '"pool":"canary-1"', '"pool":"gpu"') WHERE id = $1`, "the canary job named gpu"},

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -11,16 +12,12 @@ import (
 	"rockpool/shared/ids"
 )
 
-const insertJobsSQL = `
-	INSERT INTO jobs (id, state, cause, detail, attempt, counted, outcome, node_id, pool_id, fallback, decision,
-	                  assigned_at, started_at, ended_at, cancel_by, not_before, waits, app_id, owner_id, submitter_id, submitted_at, spec)
-	SELECT u.id, u.state, u.cause, u.detail, u.attempt, u.counted, u.outcome, u.node, u.pool, u.fallback, u.decision,
-	       u.assigned, u.started, u.ended, u.cancel_by, u.not_before, u.waits, u.app, u.owner, u.submitter, u.submitted, u.spec
-	FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int4[], $6::int4[], $7::text[], $8::text[], $9::text[],
-	            $10::bool[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::text[],
-	            $16::timestamptz[], $17::text[], $18::text[], $19::int8[], $20::int8[], $21::timestamptz[], $22::text[])
-	  AS u(id, state, cause, detail, attempt, counted, outcome, node, pool, fallback, decision,
-	       assigned, started, ended, cancel_by, not_before, waits, app, owner, submitter, submitted, spec)`
+var (
+	insertedColumns = slices.Concat(commonColumns, []column{
+		{"app_id", "text"}, {"owner_id", "int8"}, {"submitter_id", "int8"}, {"submitted_at", "timestamptz"}, {"spec", "text"},
+	})
+	insertJobsSQL = "INSERT INTO jobs (" + named(insertedColumns, "*") + ") SELECT " + named(insertedColumns, "u.*") + " FROM " + unnested(insertedColumns)
+)
 
 func (r *round) queueInserts() {
 	c := &r.w.inserts
@@ -49,20 +46,22 @@ func (r *round) queueInserts() {
 }
 
 // The guard: a job moves on only from the state and attempt that memory believed.
-const updateJobsSQL = `
+var (
+	updatedColumns = slices.Concat(commonColumns, []column{
+		{"from_state", "text"}, {"from_attempt", "int4"},
+		{"exit_code", "int8"}, {"output", "text"}, {"result_digest", "bytea"}, {"log_bytes", "int8"}, {"result_apart", "bool"},
+	})
+	updateJobsSQL = `
 	UPDATE jobs AS j SET
 		state = u.state, cause = u.cause, detail = u.detail, attempt = u.attempt, counted = u.counted, outcome = u.outcome,
-		node_id = u.node, pool_id = u.pool, fallback = u.fallback, decision = coalesce(u.decision, j.decision),
-		assigned_at = u.assigned, started_at = u.started, ended_at = u.ended, cancel_by = u.cancel_by,
-		not_before = u.not_before, waits = u.waits,
-		exit_code = u.exit_code, output = u.output::json, result_digest = u.digest, log_bytes = u.log_bytes, result_apart = u.apart
-	FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int4[], $6::int4[], $7::text[], $8::text[], $9::text[],
-	            $10::bool[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::text[],
-	            $16::timestamptz[], $17::text[], $18::text[], $19::int4[], $20::int8[], $21::text[], $22::bytea[], $23::int8[], $24::bool[])
-	  AS u(id, state, cause, detail, attempt, counted, outcome, node, pool, fallback, decision,
-	       assigned, started, ended, cancel_by, not_before, waits, from_state, from_attempt, exit_code, output, digest, log_bytes, apart)
+		node_id = u.node_id, pool_id = u.pool_id, fallback = u.fallback, decision = coalesce(u.decision, j.decision),
+		assigned_at = u.assigned_at, started_at = u.started_at, ended_at = u.ended_at, cancel_by = u.cancel_by,
+		not_before = u.not_before, waits = u.waits, exit_code = u.exit_code, output = u.output::json,
+		result_digest = u.result_digest, log_bytes = u.log_bytes, result_apart = u.result_apart
+	FROM ` + unnested(updatedColumns) + `
 	WHERE j.id = u.id AND j.id = ANY ($1) AND j.id BETWEEN $25 AND $26 AND j.state = u.from_state AND j.attempt = u.from_attempt
 	RETURNING j.id`
+)
 
 func (r *round) queueUpdates() {
 	c := &r.w.updates
