@@ -52,7 +52,7 @@ const (
 			started_at = now(), ended_at = now()
 		FROM unnest($1::uuid[], $2::bytea[]) u(i, digest) WHERE id = u.i AND state = 'offered' AND attempt = 1`
 	probeSpec     = `{"role":"worker","runner":"noop","demands":{"slots":1},"priority":50,"maxAttempts":3,"onNodeLost":"requeue","whenExhausted":"wait"}`
-	probeDecision = `{"outcome":"placed","at":"2026-11-29T15:04:05.123Z","rule":"owner_pool","pools":[{"pool":"pool-2","nodes":10,"candidates":10,"rejected":{}}],"node":"load-0","remainingSlots":60,"tieBreak":true,"fallback":false,"fallbackAllowed":false,"epoch":1}`
+	probeDecision = `{"outcome":"placed","at":1796022188831000,"rule":"owner_pool","pools":[{"pool":"pool-2","nodes":10,"candidates":10}],"node":"load-0","remainingSlots":60,"epoch":1,"tieBreak":true}`
 )
 
 // run takes jobs through their life, a batch at a time.
