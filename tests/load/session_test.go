@@ -147,13 +147,9 @@ func (t *target) measure(b *testing.B) memory {
 		_, _ = io.Copy(io.Discard, answer.Body)
 		_ = answer.Body.Close()
 	}
-	resident, err := backendtest.Resident(t.pid)
-	if err != nil {
-		b.Fatal(err)
-	}
 	return memory{
 		heap: rig.MetricAt(b, t.debug+"/metrics", "go_memstats_heap_alloc_bytes"), stack: rig.MetricAt(b, t.debug+"/metrics", "go_memstats_stack_inuse_bytes"),
-		resident: float64(resident),
+		resident: t.resident(b),
 	}
 }
 
