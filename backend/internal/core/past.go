@@ -199,7 +199,10 @@ type recent[T any] struct {
 }
 
 func (r *recent[T]) add(v T, most int) {
-	if len(r.ring) < most {
+	if held := len(r.ring); held < most {
+		if held == cap(r.ring) { // there is one of these for each node: none is larger than it must be
+			r.ring = append(make([]T, 0, min(max(4, 3*held), most)), r.ring...)
+		}
 		r.ring = append(r.ring, v)
 		return
 	}

@@ -1,6 +1,10 @@
 package sim
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"rockpool/backend/internal/core/due"
+)
 
 // eventKind is what an event is.
 type eventKind uint8
@@ -49,11 +53,10 @@ type agenda struct {
 	next   Time // when the first of the near ones happens; Never: there is none
 	lists  [nearby]list
 	filled [nearby / 64]uint64 // which lists are not empty
-	far    heap                // at from+nearby or later
+	far    due.Heap            // at from+nearby or later
 
 	places []place // the first stands for none
 	free   int32
-	seq    uint64
 }
 
 // nearby is how many milliseconds have lists: a power of two, more than a usual
@@ -76,16 +79,15 @@ type place struct {
 func newAgenda() agenda { return agenda{next: Never, places: make([]place, 1, 1024)} }
 
 // first is when the next event happens; Never: there is none.
-func (a *agenda) first() Time { return min(a.next, a.far.first()) }
+func (a *agenda) first() Time { return min(a.next, a.far.First()) }
 
 func (a *agenda) push(ev event) {
-	a.seq++
 	at := a.put(ev)
 	if ev.at < a.from+nearby {
 		a.append(ev.at, at)
 		return
 	}
-	a.far.push(entry{at: ev.at, seq: a.seq, place: at})
+	a.far.Push(ev.at, at)
 }
 
 // put finds a place for an event.
@@ -137,9 +139,9 @@ func (a *agenda) pop() event {
 // advance brings what is near now into the lists, before anything is planned there.
 func (a *agenda) advance(to Time) {
 	a.from = to
-	for a.far.first() < to+nearby {
-		e := a.far.pop()
-		a.append(e.at, e.place)
+	for a.far.First() < to+nearby {
+		d := a.far.Pop()
+		a.append(d.At, d.Place)
 	}
 }
 
@@ -156,71 +158,4 @@ func (a *agenda) nextFilled(t Time) Time {
 		}
 	}
 	return Never
-}
-
-// heap is a 4-ary heap by (at, seq). What it moves has no pointers.
-type heap struct{ list []entry }
-
-type entry struct {
-	at    Time
-	seq   uint64
-	place int32
-}
-
-func (e *entry) before(other *entry) bool {
-	return e.at < other.at || e.at == other.at && e.seq < other.seq
-}
-
-func (h *heap) first() Time {
-	if len(h.list) == 0 {
-		return Never
-	}
-	return h.list[0].at
-}
-
-func (h *heap) push(e entry) {
-	h.list = append(h.list, e)
-	i := len(h.list) - 1
-	for i > 0 {
-		parent := (i - 1) / 4
-		if !e.before(&h.list[parent]) {
-			break
-		}
-		h.list[i] = h.list[parent]
-		i = parent
-	}
-	h.list[i] = e
-}
-
-func (h *heap) pop() entry {
-	top := h.list[0]
-	last := len(h.list) - 1
-	e := h.list[last]
-	h.list = h.list[:last]
-	if last > 0 {
-		h.sink(e)
-	}
-	return top
-}
-
-func (h *heap) sink(e entry) {
-	i := 0
-	for {
-		first := 4*i + 1
-		if first >= len(h.list) {
-			break
-		}
-		least := first
-		for child := first + 1; child < min(first+4, len(h.list)); child++ {
-			if h.list[child].before(&h.list[least]) {
-				least = child
-			}
-		}
-		if !h.list[least].before(&e) {
-			break
-		}
-		h.list[i] = h.list[least]
-		i = least
-	}
-	h.list[i] = e
 }

@@ -34,13 +34,13 @@ min = 45000
 `
 
 // BenchmarkFleet10k prints how much faster than real time the large fleet runs, and
-// how many decisions and events that is in a second of this machine.
+// how many events that is in a second of this machine.
 func BenchmarkFleet10k(b *testing.B) {
 	sc, err := scenario.Parse(scenarios.FS, "large", []byte(large))
 	if err != nil {
 		b.Fatal(err)
 	}
-	var virtual, events, decisions int64
+	var virtual, events int64
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the command does
 	before := processorTime(b)
 	for b.Loop() {
@@ -50,17 +50,11 @@ func BenchmarkFleet10k(b *testing.B) {
 		}
 		virtual += r.Duration
 		events += int64(r.Events)
-		for _, c := range r.Counts {
-			if c.Name == "attempts" {
-				decisions += c.Value
-			}
-		}
 	}
 	took, cpu := b.Elapsed().Seconds(), processorTime(b)-before
 	b.ReportMetric(float64(virtual)/1000/took, "x-real-time")
 	b.ReportMetric(float64(virtual)/1000/cpu, "x-cpu-time")
 	b.ReportMetric(float64(events)/took, "events/s")
-	b.ReportMetric(float64(decisions)/took, "decisions/s")
 }
 
 // processorTime is what this process has used, in seconds: on a machine that others
