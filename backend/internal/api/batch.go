@@ -27,7 +27,11 @@ func (a *API) submitBatch(c *call, in *rest.BatchRequest) error {
 	}
 	batch := rest.Batch{Items: make([]rest.BatchItem, len(answers))}
 	for i := range answers {
-		batch.Items[i] = a.batchItem(c, &inserts[i], &answers[i], i)
+		if in.Brief {
+			batch.Items[i] = a.briefItem(c, &inserts[i], &answers[i], i)
+		} else {
+			batch.Items[i] = a.batchItem(c, &inserts[i], &answers[i], i)
+		}
 	}
 	return c.JSON(http.StatusOK, batch)
 }
@@ -86,6 +90,19 @@ func (a *API) batchItem(c *call, insert *core.JobInsert, answer *core.Submitted,
 		return rest.BatchItem{Status: http.StatusOK, Job: job.doc}
 	}
 	return rest.BatchItem{Status: http.StatusCreated, Job: job.doc}
+}
+
+// briefItem names the job instead of showing it: who submits thousands may not want
+// to read them all back.
+func (a *API) briefItem(c *call, insert *core.JobInsert, answer *core.Submitted, index int) rest.BatchItem {
+	if answer.Refused == nil {
+		return rest.BatchItem{Status: http.StatusCreated, ID: answer.ID.String()}
+	}
+	item := a.batchItem(c, insert, answer, index)
+	if item.Job != nil {
+		item.ID, item.Job = item.Job.ID, nil
+	}
+	return item
 }
 
 // badItem says what is wrong with one job of a batch.

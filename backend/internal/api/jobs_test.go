@@ -227,6 +227,24 @@ func TestBatch_EachJobHasItsAnswerInOrder(t *testing.T) {
 	}
 }
 
+func TestBatch_ABriefAnswerNamesTheJobs(t *testing.T) {
+	w := newWorld(t)
+	body := `{"brief":true,"jobs":[` + smallJob + `,` + smallJob + `]}`
+	first := read[rest.Batch](t, w.asUser(ann, http.MethodPost, "/v1/jobs/batch", body, "Idempotency-Key", "b"))
+	again := read[rest.Batch](t, w.asUser(ann, http.MethodPost, "/v1/jobs/batch", body, "Idempotency-Key", "b"))
+	if len(first.Items) != 2 || len(again.Items) != 2 {
+		t.Fatalf("%+v, then %+v", first, again)
+	}
+	for i, item := range first.Items {
+		if item.Status != 201 || item.Job != nil || item.ID != w.submits[0][i].Spec.ID.String() {
+			t.Errorf("item %d: %+v", i, item)
+		}
+		if item.Status = 200; again.Items[i] != item {
+			t.Errorf("replayed item %d: %+v", i, again.Items[i])
+		}
+	}
+}
+
 func TestGetJob_IsAsItIsNow(t *testing.T) {
 	w := newWorld(t)
 	w.jobs[jobIDOf(ann)].State = fleet.JobOffered

@@ -44,6 +44,14 @@ func (c *Client) SubmitJobs(ctx context.Context, jobs []rest.JobRequest, key str
 	return batch, err
 }
 
+// SubmitBrief is SubmitJobs whose answer has the jobs' ids alone.
+func (c *Client) SubmitBrief(ctx context.Context, jobs []rest.JobRequest, key string) (rest.Batch, error) {
+	var batch rest.Batch
+	in := call{method: "POST", path: route("v1", "jobs", "batch"), body: rest.BatchRequest{Jobs: jobs, Brief: true}, header: keyed(key)}
+	err := c.do(ctx, in, &batch)
+	return batch, err
+}
+
 func keyed(key string) map[string]string {
 	if key == "" {
 		return nil

@@ -172,17 +172,17 @@ func (s *stage) submit(ctx context.Context, size int) error {
 	for i := range batch {
 		batch[i] = s.job(house)
 	}
-	answer, err := house.client.SubmitJobs(ctx, batch, "")
+	answer, err := house.client.SubmitBrief(ctx, batch, "")
 	if err != nil {
 		return fmt.Errorf("submit a batch: %w", err)
 	}
 	for _, item := range answer.Items {
-		if item.Job == nil {
+		if item.ID == "" {
 			return fmt.Errorf("the server refused a job: %d %+v", item.Status, item.Problem)
 		}
 	}
 	s.taken.Add(int64(size))
-	s.remember(house, answer.Items[size-1].Job.ID)
+	s.remember(house, answer.Items[size-1].ID)
 	return nil
 }
 

@@ -78,7 +78,8 @@ type Demands struct {
 // BatchRequest is the body of POST /v1/jobs/batch: 1 to MaxBatch jobs. When one
 // of them is not valid none is taken.
 type BatchRequest struct {
-	Jobs []JobRequest `json:"jobs"`
+	Jobs  []JobRequest `json:"jobs"`
+	Brief bool         `json:"brief,omitempty"` // answer with the jobs' ids, without their documents: false
 }
 
 // Batch answers a batch: one item per job, in the order of the request.
@@ -86,9 +87,11 @@ type Batch struct {
 	Items []BatchItem `json:"items"`
 }
 
-// BatchItem is one job's answer: Job with 201 (or 200 for a replay), or Problem.
+// BatchItem is one job's answer: Job (ID when the answer is to be brief) with 201
+// (or 200 for a replay), or Problem.
 type BatchItem struct {
 	Status  int          `json:"status"`
+	ID      string       `json:"id,omitempty"`
 	Job     *Job         `json:"job,omitempty"`
 	Problem *ItemProblem `json:"problem,omitempty"`
 }

@@ -380,6 +380,7 @@ export interface Demands {
 /** BatchRequest is the body of POST /v1/jobs/batch: 1 to MaxBatch jobs. When one of them is not valid none is taken. */
 export interface BatchRequest {
   jobs: JobRequest[];
+  brief?: boolean; // answer with the jobs' ids, without their documents: false
 }
 
 /** Batch answers a batch: one item per job, in the order of the request. */
@@ -387,9 +388,10 @@ export interface Batch {
   items: BatchItem[];
 }
 
-/** BatchItem is one job's answer: Job with 201 (or 200 for a replay), or Problem. */
+/** BatchItem is one job's answer: Job (ID when the answer is to be brief) with 201 (or 200 for a replay), or Problem. */
 export interface BatchItem {
   status: number;
+  id?: string;
   job?: Job;
   problem?: ItemProblem;
 }
