@@ -4,6 +4,7 @@ package nodecore
 const (
 	backoffBase   = second / 2
 	backoffMax    = 30 * second
+	soonTries     = 24          // so many dials, about a minute of them, no wait is longer than the window
 	healthyAfter  = 60 * second // a session that lived so long begins the backoff anew
 	maxRetryAfter = hour        // a server can't ask for more
 
@@ -29,7 +30,9 @@ func FloorOfStatus(status int, retryAfter Time) Time {
 }
 
 // redial decides how long to wait before the next dial: uniform over the window
-// the first time, then full jitter over min(30 s, 0.5 s·2ⁿ).
+// the first time, then full jitter over min(window, 0.5 s·2ⁿ), and after a minute in
+// vain over what doubles from the window up to 30 s. So a fleet whose server is away
+// for a moment is back within the window after it, to the last node.
 type redial struct {
 	dice   *dice
 	window Time // over which a fleet that lost its server spreads, told by welcome
@@ -41,11 +44,19 @@ type redial struct {
 // from returning as one.
 func (r *redial) wait(floor Time) Time {
 	r.tries++
-	spread := r.window
-	if r.tries > 1 {
-		spread = min(backoffMax, backoffBase<<min(r.tries-1, 6))
+	return bounded(floor) + r.dice.below(r.spread()+1)
+}
+
+// spread is the longest that the next wait may be beyond its floor.
+func (r *redial) spread() Time {
+	widest := max(r.window, backoffBase)
+	switch {
+	case r.tries == 1:
+		return r.window
+	case r.tries <= soonTries:
+		return min(widest, backoffBase<<min(r.tries-1, 6), backoffMax)
 	}
-	return bounded(floor) + r.dice.below(spread+1)
+	return min(widest<<min(r.tries-soonTries, 6), backoffMax)
 }
 
 func bounded(floor Time) Time { return min(max(floor, 0), maxRetryAfter) }

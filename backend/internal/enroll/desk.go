@@ -18,7 +18,8 @@ import (
 // Store is what the desk needs of the database. A missing row is a *fleet.Error
 // with fleet.CodeNotFound.
 type Store interface {
-	NodeBySecret(ctx context.Context, secret Sum) (fleet.NodeRecord, error)
+	// NodesBySecret finds nodes by their secrets; what no node has is left out.
+	NodesBySecret(ctx context.Context, secrets []Sum) (map[Sum]fleet.NodeRecord, error)
 	LicenseBySum(ctx context.Context, code Sum) (record.License, error)
 	License(ctx context.Context, id string) (record.License, error)
 	// RegisterNode takes a seat of the license for a new node, or gives the node
@@ -33,7 +34,7 @@ type Loop interface {
 
 // Desk identifies credentials and registers new nodes.
 type Desk struct {
-	store    Store
+	store    *turns
 	loop     Loop
 	log      *slog.Logger
 	now      func() time.Time

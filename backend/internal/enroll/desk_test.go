@@ -33,17 +33,19 @@ func newLedger() *ledger {
 
 var errMissing = fleet.Errorf(fleet.CodeNotFound, "no such row")
 
-func (l *ledger) NodeBySecret(_ context.Context, secret Sum) (fleet.NodeRecord, error) {
-	l.lookups++
-	fmt.Fprintf(&l.saw, "%x\n", secret)
+func (l *ledger) NodesBySecret(_ context.Context, secrets []Sum) (map[Sum]fleet.NodeRecord, error) {
+	found := map[Sum]fleet.NodeRecord{}
+	for _, secret := range secrets {
+		l.lookups++
+		fmt.Fprintf(&l.saw, "%x\n", secret)
+		if node, ok := l.nodes[secret]; ok {
+			found[secret] = node
+		}
+	}
 	if l.down {
-		return fleet.NodeRecord{}, fleet.Errorf(fleet.CodeUnavailable, "the database is away")
+		return nil, fleet.Errorf(fleet.CodeUnavailable, "the database is away")
 	}
-	node, ok := l.nodes[secret]
-	if !ok {
-		return fleet.NodeRecord{}, errMissing
-	}
-	return node, nil
+	return found, nil
 }
 
 func (l *ledger) LicenseBySum(_ context.Context, code Sum) (record.License, error) {

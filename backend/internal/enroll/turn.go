@@ -7,19 +7,22 @@ import (
 	"rockpool/backend/internal/record"
 )
 
-// atOnce is how many questions about nodes' credentials the database is asked at one
-// time: half of its connections. The rest stays for operators, however many nodes
-// come back together.
-const atOnce = 4
+// atOnce is how many questions about licenses the database is asked at one time: with
+// the look-up of secrets half of its connections. The rest stays for operators, however
+// many nodes come back together.
+const atOnce = 3
 
 // turns is a Store that is asked so many questions at one time and lets the others
 // wait for theirs.
 type turns struct {
-	store Store
-	taken chan struct{}
+	store   Store
+	taken   chan struct{}
+	secrets *lookup
 }
 
-func newTurns(store Store) *turns { return &turns{store, make(chan struct{}, atOnce)} }
+func newTurns(store Store) *turns {
+	return &turns{store: store, taken: make(chan struct{}, atOnce), secrets: newLookup(store)}
+}
 
 // inTurn asks when it is its turn, or gives up with ctx.
 func inTurn[T any](ctx context.Context, t *turns, ask func() (T, error)) (T, error) {
@@ -34,7 +37,7 @@ func inTurn[T any](ctx context.Context, t *turns, ask func() (T, error)) (T, err
 }
 
 func (t *turns) NodeBySecret(ctx context.Context, secret Sum) (fleet.NodeRecord, error) {
-	return inTurn(ctx, t, func() (fleet.NodeRecord, error) { return t.store.NodeBySecret(ctx, secret) })
+	return t.secrets.node(ctx, secret)
 }
 
 func (t *turns) LicenseBySum(ctx context.Context, code Sum) (record.License, error) {

@@ -8,22 +8,41 @@ import (
 	"testing/synctest"
 
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
 )
 
-// hanging is a store that answers when it is told to.
+// hanging is a store that answers when it is told to, or when nobody waits any more.
 type hanging struct {
 	Store
 	mu      sync.Mutex
-	asked   int
+	asked   []int // how many secrets each statement looked up, and 0 for each license
 	answers chan struct{}
 }
 
-func (h *hanging) NodeBySecret(context.Context, Sum) (fleet.NodeRecord, error) {
+func (h *hanging) hang(ctx context.Context, secrets int) error {
 	h.mu.Lock()
-	h.asked++
+	h.asked = append(h.asked, secrets)
 	h.mu.Unlock()
-	<-h.answers
-	return fleet.NodeRecord{}, nil
+	select {
+	case <-h.answers:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (h *hanging) NodesBySecret(ctx context.Context, secrets []Sum) (map[Sum]fleet.NodeRecord, error) {
+	found := map[Sum]fleet.NodeRecord{}
+	for _, s := range secrets {
+		if s[0] < 128 {
+			found[s] = fleet.NodeRecord{Epoch: int64(s[0])}
+		}
+	}
+	return found, h.hang(ctx, len(secrets))
+}
+
+func (h *hanging) License(ctx context.Context, _ string) (record.License, error) {
+	return record.License{}, h.hang(ctx, 0)
 }
 
 // However many nodes come at once, the database has connections for operators left.
@@ -33,31 +52,75 @@ func TestAttack_A29_NodesTakeTurnsAtTheDatabase(t *testing.T) {
 		turns := newTurns(store)
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
-		failed := 0
+		failed := make(chan error, 200)
 		for range 100 {
-			done.Go(func() {
-				if _, err := turns.NodeBySecret(ctx, Sum{}); errors.Is(err, context.Canceled) {
-					store.mu.Lock()
-					failed++
-					store.mu.Unlock()
-				}
-			})
+			done.Go(func() { _, err := turns.NodeBySecret(ctx, Sum{}); failed <- err })
+			done.Go(func() { _, err := turns.License(ctx, "lic-1"); failed <- err })
 		}
 		synctest.Wait()
-		if store.asked != atOnce {
-			t.Errorf("%d questions at one time, want %d", store.asked, atOnce)
+		if len(store.asked) != atOnce+1 {
+			t.Errorf("%d questions at one time, want %d", len(store.asked), atOnce+1)
 		}
 		store.answers <- struct{}{} // one answer lets one more ask
 		synctest.Wait()
-		if store.asked != atOnce+1 {
-			t.Errorf("%d questions after one answer, want %d", store.asked, atOnce+1)
+		if len(store.asked) != atOnce+2 {
+			t.Errorf("%d questions after one answer, want %d", len(store.asked), atOnce+2)
 		}
 		cancel() // who waits gives up
-		synctest.Wait()
-		close(store.answers)
 		done.Wait()
-		if failed != 100-atOnce-1 {
-			t.Errorf("%d gave up, want %d", failed, 100-atOnce-1)
+		close(failed)
+		gaveUp := 0
+		for err := range failed {
+			if errors.Is(err, context.Canceled) {
+				gaveUp++
+			}
+		}
+		if gaveUp < 100 {
+			t.Errorf("%d gave up", gaveUp)
+		}
+	})
+}
+
+// The secrets that come while a statement is under way are looked up together by the
+// next one. Each asker gets its own node, or hears that there is none; who gave up
+// takes nobody along.
+func TestLookup_WhatWaitsGoesTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hanging{answers: make(chan struct{})}
+		turns := newTurns(store)
+		ask := func(ctx context.Context, i int) <-chan answer {
+			to := make(chan answer, 1)
+			go func() {
+				node, err := turns.NodeBySecret(ctx, Sum{byte(i)})
+				to <- answer{node, err}
+			}()
+			synctest.Wait()
+			return to
+		}
+		impatient, giveUp := context.WithCancel(t.Context())
+		first := ask(impatient, 0)
+		var askers []<-chan answer
+		for i := range 200 {
+			askers = append(askers, ask(t.Context(), i))
+		}
+		late := ask(impatient, 7)
+		giveUp() // the first statement has nobody left: it ends
+		for _, a := range []<-chan answer{first, late} {
+			if got := <-a; !errors.Is(got.err, context.Canceled) {
+				t.Errorf("who gave up has %v", got.err)
+			}
+		}
+		store.answers <- struct{}{}
+		for i, a := range askers {
+			switch got := <-a; {
+			case i < 128 && (got.err != nil || got.node.Epoch != int64(i)):
+				t.Errorf("asker %d has node %d, %v", i, got.node.Epoch, got.err)
+			case i >= 128 && !isNotFound(got.err):
+				t.Errorf("asker %d, whose secret no node has: %v", i, got.err)
+			}
+		}
+		if len(store.asked) != 2 || store.asked[0] != 1 || store.asked[1] != 200 {
+			t.Errorf("the statements looked up %v secrets, want 1 and 200", store.asked)
 		}
 	})
 }

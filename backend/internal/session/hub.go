@@ -65,6 +65,7 @@ func (h *Hub) Deliver(sends []core.Send) {
 				waiting = append(waiting, s.conn)
 			}
 			if send.Kind == core.SendWelcome {
+				s.welcomed.Store(true)
 				s.tails.welcome()
 			}
 		}
@@ -134,12 +135,14 @@ func (h *Hub) enter(s *session, epoch int64) {
 
 // farewell tells each node, before a planned stop, a moment of its own within the
 // redial window at which to dial anew: a fleet that only saw its connections close
-// would return as one.
+// would return as one. Who waits for a welcome learns by the close alone.
 func (h *Hub) farewell() {
 	h.mu.RLock()
 	current := make([]*session, 0, len(h.current))
 	for _, s := range h.current {
-		current = append(current, s)
+		if s.welcomed.Load() {
+			current = append(current, s)
+		}
 	}
 	h.mu.RUnlock()
 	for _, s := range current {

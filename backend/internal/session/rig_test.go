@@ -44,19 +44,22 @@ type ledger struct {
 
 var errMissing = fleet.Errorf(fleet.CodeNotFound, "no such row")
 
-func (l *ledger) NodeBySecret(ctx context.Context, secret enroll.Sum) (fleet.NodeRecord, error) {
+func (l *ledger) NodesBySecret(ctx context.Context, secrets []enroll.Sum) (map[enroll.Sum]fleet.NodeRecord, error) {
 	if l.stalled != nil {
 		close(l.stalled)
 		<-ctx.Done()
-		return fleet.NodeRecord{}, ctx.Err()
+		return nil, ctx.Err()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lookups++
-	if node, ok := l.nodes[secret]; ok {
-		return node, nil
+	found := map[enroll.Sum]fleet.NodeRecord{}
+	for _, secret := range secrets {
+		l.lookups++
+		if node, ok := l.nodes[secret]; ok {
+			found[secret] = node
+		}
 	}
-	return fleet.NodeRecord{}, errMissing
+	return found, nil
 }
 
 func (l *ledger) LicenseBySum(_ context.Context, code enroll.Sum) (record.License, error) {

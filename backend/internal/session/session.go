@@ -32,6 +32,7 @@ type session struct {
 	chain   string // what its welcome brings
 	proto   int64  // that both sides speak
 
+	welcomed atomic.Bool            // the welcome is on its way; before it a node takes no message
 	rotation atomic.Pointer[string] // the change of its secret that it was told of
 
 	pace  pace

@@ -380,6 +380,35 @@ func TestCase_F6_APlannedStopSpreadsTheFleet(t *testing.T) {
 	}
 }
 
+// A planned stop says nothing to a node whose welcome waits for its commit: before it
+// a node takes no message. It is closed with 1001 like the others.
+func TestCase_F6_APlannedStopSaysNothingBeforeTheWelcome(t *testing.T) {
+	r := newRig(t, nil)
+	welcomed := r.join("ams-1", r.node("ams-1"))
+	r.loop.mu.Lock()
+	r.loop.committing = true
+	r.loop.mu.Unlock()
+	waiting := r.dial(bearer(r.node("ams-2")))
+	waiting.say(helloFrom("ams-2"))
+	r.loop.await(t, "hello ams-2 2")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	closed := make(chan error, 1)
+	go func() { closed <- r.gateway.Close(ctx) }()
+	for _, a := range []*agent{welcomed, waiting} {
+		if code := a.ended(); code != wire.CloseShutdown {
+			t.Errorf("closed with %s", code)
+		}
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	hear[wire.HeartbeatAck](welcomed)
+	if len(waiting.came) > 0 {
+		t.Errorf("before its welcome the node heard %+v", waiting.came)
+	}
+}
+
 func TestClose_CutsWhatDoesNotEndInTime(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Conn.CloseWithin = time.Hour })
 	a := r.dialRaw(bearer(r.node("ams-1"))) // never answers a close

@@ -22,10 +22,9 @@ const (
 // tails are the logs of one node that somebody follows. What a node sends of them
 // goes to the followers and nowhere else.
 type tails struct {
-	mu       sync.Mutex
-	welcomed bool // the welcome is on its way; before it a node takes no message
-	over     bool // the session is
-	open     map[tailKey]*tail
+	mu   sync.Mutex
+	over bool // the session is
+	open map[tailKey]*tail
 }
 
 type tailKey struct {
@@ -89,7 +88,7 @@ func (h *Hub) Follow(ctx context.Context, node string, job ids.JobID, attempt in
 func (s *session) readTail(t *tail, from int64) (at int64, part []byte, over bool, change <-chan struct{}) {
 	s.tails.mu.Lock()
 	at, part, over, change = t.read(from)
-	ask := s.tails.welcomed && len(part) == 0 && !t.over && !t.asked && !t.resting
+	ask := s.welcomed.Load() && len(part) == 0 && !t.over && !t.asked && !t.resting
 	if ask {
 		t.asked = true
 	}
@@ -182,7 +181,6 @@ func (ts *tails) take(m *wire.Log, pause time.Duration) error {
 func (ts *tails) welcome() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	ts.welcomed = true
 	for _, t := range ts.open {
 		t.wake()
 	}
