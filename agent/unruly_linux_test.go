@@ -132,8 +132,8 @@ func TestAttack_A58_AForkBombCostsNoHeartbeat(t *testing.T) {
 	}
 }
 
-// A tool takes TERM for nothing, and so do its child and the daemon that it put
-// into a session of its own. Each cancel has one effect, leaves nobody and frees
+// A tool takes TERM for nothing, and so do its child, the daemon that it put into a
+// session of its own and one whose environment it has cleared. Each cancel has one effect, leaves nobody and frees
 // the one slot. A hundred rounds are for scripts/soak.
 func TestCase_E1_UnrulyJobsAreCanceledOneAfterTheOther(t *testing.T) {
 	rounds := byte(30)
@@ -145,12 +145,12 @@ func TestCase_E1_UnrulyJobsAreCanceledOneAfterTheOther(t *testing.T) {
 	cfg := testConfig(t, c.server.URL)
 	cfg.Slots, cfg.StopGrace = 1, settings.Duration(20*time.Millisecond)
 	stay := `trap "" TERM; echo > ` + dir + `/pid-$$; while :; do sleep 0.1; done`
-	cfg.Runners = append(cfg.Runners, shell("unruly", fmt.Sprintf(`sh -c '%[1]s' & (setsid sh -c '%[1]s' &) ; %[1]s`, stay)))
+	cfg.Runners = append(cfg.Runners, shell("unruly", fmt.Sprintf(`sh -c '%[1]s' & (setsid sh -c '%[1]s' &) ; (env -i setsid sh -c '%[1]s' &) ; %[1]s`, stay)))
 	begin(t, cfg)
 	s := c.welcome()
 	for n := range rounds {
 		s.run(offerOf(n+1, "unruly", wire.Payload{}))
-		await(t, "the three of them", func() bool { return len(pidsIn(dir)) == 3 })
+		await(t, "the four of them", func() bool { return len(pidsIn(dir)) == 4 })
 		cancel := wire.Cancel{Job: jobID(n + 1), Attempt: 1, GraceMs: 20}
 		s.send(cancel, cancel, cancel)
 		r := expect[wire.Result](s) // the next message: the accept of the next round, were there two

@@ -139,13 +139,19 @@ func runFor(ctx context.Context, cmd *exec.Cmd) (said []byte, err error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
 	onOwnThread(func() {
-		if err = startIsolated(cmd, limits{}, nil); err != nil {
+		g := newGroup(marker{}, nil)
+		if err = startIsolated(cmd, limits{}, g); err != nil {
 			return
 		}
-		stop := context.AfterFunc(ctx, func() { newGroup(cmd.Process.Pid, marker{}, nil).signal(kill) })
-		err = cmd.Wait()
-		if !stop() && err == nil {
-			err = ctx.Err()
+		stop := context.AfterFunc(ctx, func() { g.signal(kill) })
+		awaitExit(cmd)
+		asked := !stop()
+		g.end()
+		_ = cmd.Wait() // of which the state says all
+		if err = ctx.Err(); !cmd.ProcessState.Success() {
+			err = &exec.ExitError{ProcessState: cmd.ProcessState}
+		} else if !asked {
+			err = nil
 		}
 	})
 	return out.Bytes(), err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
@@ -18,22 +17,29 @@ const (
 )
 
 // group is all processes of an attempt: its process group and session, those that
-// left them (a daemon makes its own session) but carry the attempt's marker, and all
-// that is in its control group.
+// left them (a daemon makes its own session), and all that is in its control group.
 type group struct {
-	pgid   int // 0: known by its marker alone
+	pgid   int // 0: its first process has not begun, or is waited for
+	thread int // of the agent, that started it; 0: of another life of the agent
 	marker marker
 	cgroup *cgroup
-	since  uint64 // when its first process began: what is older is none of it; 0: not known
+	since  uint64         // when its first process began, or before: what is older is none of it; 0: not known
+	seen   map[int]string // start times of its processes at the last look
 }
 
-func newGroup(pid int, m marker, c *cgroup) group {
-	stat, _ := readStat(pid)
-	return group{pid, m, c, ticks(stat.start)}
+// newGroup is for a first process that is about to be started; began says who it
+// is. It is forgotten by over.
+func newGroup(m marker, c *cgroup) *group {
+	g := &group{marker: m, cgroup: c, since: ticksNow()}
+	household.join(g)
+	return g
 }
 
-func (g group) overMemory() bool { return g.cgroup.overMemory() }
-func (g group) remove()          { g.cgroup.remove() }
+// began is told by the thread that started the group's first process.
+func (g *group) began(pid int) { household.began(g, pid, unix.Gettid()) }
+
+func (g *group) overMemory() bool { return g.cgroup.overMemory() }
+func (g *group) remove()          { g.cgroup.remove() }
 
 // awaitExit waits until the process has ended and leaves it a zombie: so its pid
 // keeps naming this group while the rest of it is being killed.
@@ -46,43 +52,76 @@ func awaitExit(cmd *exec.Cmd) {
 	}
 }
 
+// looksAtMost is how often a kill looks for who was born meanwhile, until none was.
+const looksAtMost = 100
+
 // signal reaches every member. The group gets it at once; who left the group is
 // looked up.
-func (g group) signal(sig syscall.Signal) {
+func (g *group) signal(sig syscall.Signal) {
 	if sig == kill {
 		g.cgroup.kill()
 	}
 	if g.pgid > 0 {
 		_ = unix.Kill(-g.pgid, sig)
 	}
-	for _, pid := range g.members() {
-		g.signalStray(pid, sig)
+	reached := map[int]string{}
+	for range looksAtMost {
+		known := len(reached)
+		for _, stat := range g.members() {
+			if reached[stat.pid] != stat.start {
+				reached[stat.pid] = stat.start
+				if stat.pgid != g.pgid {
+					stat.signal(sig)
+				}
+			}
+		}
+		if sig != kill || len(reached) == known {
+			return
+		}
 	}
 }
 
-// signalStray signals a member outside the group. The descriptor keeps a reused
+// signal reaches the process that this was read of. The descriptor keeps a reused
 // pid from being hit.
-func (g group) signalStray(pid int, sig syscall.Signal) {
-	fd, err := unix.PidfdOpen(pid, 0)
+func (s procStat) signal(sig syscall.Signal) {
+	fd, err := unix.PidfdOpen(s.pid, 0)
 	if err != nil {
 		return
 	}
 	defer func() { _ = unix.Close(fd) }()
-	if stat, ok := readStat(pid); ok && stat.pgid != g.pgid && (g.leads(stat) || slices.Contains(g.cgroup.members(), pid) || g.marked(pid)) {
+	if now, ok := readStat(s.pid); ok && now.start == s.start {
 		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
 	}
 }
 
-func (g group) alive() bool { return g.cgroup.populated() || len(g.members()) > 0 }
+// over reports that none of a group whose first process has ended lives, and then
+// forgets it.
+func (g *group) over() bool {
+	switch {
+	case g.cgroup.populated():
+		return false
+	case household.adopts:
+		return household.leave(g)
+	}
+	return len(g.search()) == 0 && household.leave(g)
+}
 
 // members are the group's processes that live; zombies do not.
-func (g group) members() []int {
+func (g *group) members() []procStat {
+	if household.adopts {
+		return household.of(g)
+	}
+	return g.search()
+}
+
+// search looks for members among all processes of the machine: for those of an
+// earlier life of the agent, and where the kernel gives it no orphans.
+func (g *group) search() (list []procStat) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
 	inside := g.cgroup.members()
-	var pids []int
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil || pid == os.Getpid() {
@@ -90,77 +129,26 @@ func (g group) members() []int {
 		}
 		stat, ok := readStat(pid)
 		if ok && stat.lives() && ticks(stat.start) >= g.since && (g.leads(stat) || slices.Contains(inside, pid) || g.marked(pid)) {
-			pids = append(pids, pid)
+			list = append(list, stat)
 		}
 	}
-	return pids
+	return list
 }
 
 // leads reports a process of the first one's group or session.
-func (g group) leads(stat procStat) bool {
+func (g *group) leads(stat procStat) bool {
 	return g.pgid > 0 && (stat.pgid == g.pgid || stat.session == g.pgid)
 }
 
 // marked reports a process with the attempt's marker in its environment.
-func (g group) marked(pid int) bool {
-	environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
-	if err != nil {
-		return false
-	}
-	environ = append([]byte{0}, environ...)
+func (g *group) marked(pid int) bool {
+	environ := environOf(pid)
 	for _, entry := range g.marker.env() {
 		if !bytes.Contains(environ, []byte("\x00"+entry+"\x00")) {
 			return false
 		}
 	}
 	return true
-}
-
-// ticks reads a start time; what is none is 0.
-func ticks(start string) uint64 {
-	n, _ := strconv.ParseUint(start, 10, 64)
-	return n
-}
-
-// procStat is what /proc/PID/stat says.
-type procStat struct {
-	state   byte
-	pgid    int
-	session int
-	start   string // in clock ticks since the machine's boot
-}
-
-func (s procStat) lives() bool { return s.state != 'Z' && s.state != 'X' }
-
-func readStat(pid int) (procStat, bool) {
-	var buffer [1024]byte
-	content, err := readLine("/proc/"+strconv.Itoa(pid)+"/stat", buffer[:])
-	if err != nil {
-		return procStat{}, false
-	}
-	// The name in parentheses may hold anything; what follows its last one is plain.
-	fields := bytes.Fields(content[bytes.LastIndexByte(content, ')')+1:])
-	if len(fields) < 20 || len(fields[0]) != 1 {
-		return procStat{}, false
-	}
-	pgid, err := strconv.Atoi(string(fields[2]))
-	session, sessionErr := strconv.Atoi(string(fields[3]))
-	return procStat{state: fields[0][0], pgid: pgid, session: session, start: string(fields[19])}, err == nil && sessionErr == nil
-}
-
-// readLine reads a file of the kernel's that is shorter than the buffer. All processes
-// of the machine are looked at after each job: three calls a file are enough.
-func readLine(path string, buffer []byte) ([]byte, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = unix.Close(fd) }()
-	n, err := unix.Read(fd, buffer)
-	if err != nil {
-		return nil, err
-	}
-	return buffer[:n], nil
 }
 
 func endOf(cmd *exec.Cmd) (code int, signal string) {

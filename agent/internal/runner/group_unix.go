@@ -20,7 +20,9 @@ const (
 // group is the process group of an attempt.
 type group struct{ pgid int }
 
-func newGroup(pid int, _ marker, _ *cgroup) group { return group{pid} }
+func newGroup(marker, *cgroup) *group { return &group{} }
+
+func (g *group) began(cmd *exec.Cmd) { g.pgid = cmd.Process.Pid }
 
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
@@ -28,9 +30,9 @@ func lowerPriority(pid int) { _ = unix.Setpriority(unix.PRIO_PGRP, pid, jobNice)
 
 func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
 
-func (g group) signal(sig syscall.Signal) { _ = unix.Kill(-g.pgid, sig) }
+func (g *group) signal(sig syscall.Signal) { _ = unix.Kill(-g.pgid, sig) }
 
-func (g group) alive() bool { return !errors.Is(unix.Kill(-g.pgid, 0), unix.ESRCH) }
+func (g *group) over() bool { return errors.Is(unix.Kill(-g.pgid, 0), unix.ESRCH) }
 
 func endOf(cmd *exec.Cmd) (code int, signal string) {
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -46,8 +48,8 @@ func killLeftover(leftover) int { return 0 }
 func describeProcess(int) (start, machineBoot string) { return "", "" }
 
 // Groups of this kind are not measured, and leave nothing to remove.
-func (group) usage() usage     { return usage{} }
-func (group) overMemory() bool { return false }
-func (group) remove()          {}
+func (*group) usage() usage     { return usage{} }
+func (*group) overMemory() bool { return false }
+func (*group) remove()          {}
 
 func maxMemory(*exec.Cmd) int64 { return 0 }

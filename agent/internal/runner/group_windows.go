@@ -16,13 +16,9 @@ const (
 // this kind.
 type group struct{ process *os.Process }
 
-func newGroup(pid int, _ marker, _ *cgroup) group {
-	process, err := os.FindProcess(pid)
-	if err != nil {
-		return group{}
-	}
-	return group{process}
-}
+func newGroup(marker, *cgroup) *group { return &group{} }
+
+func (g *group) began(cmd *exec.Cmd) { g.process = cmd.Process }
 
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
@@ -33,23 +29,23 @@ func lowerPriority(int) {}
 func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
 
 // signal kills: there is no TERM.
-func (g group) signal(syscall.Signal) {
+func (g *group) signal(syscall.Signal) {
 	if g.process != nil {
 		_ = g.process.Kill()
 	}
 }
 
-func (g group) alive() bool {
+func (g *group) over() bool {
 	if g.process == nil {
-		return false
+		return true
 	}
 	handle, err := syscall.OpenProcess(syscall.SYNCHRONIZE, false, uint32(g.process.Pid))
 	if err != nil {
-		return false
+		return true
 	}
 	defer func() { _ = syscall.CloseHandle(handle) }()
 	state, err := syscall.WaitForSingleObject(handle, uint32(time.Millisecond.Milliseconds()))
-	return err == nil && state == syscall.WAIT_TIMEOUT
+	return err != nil || state != syscall.WAIT_TIMEOUT
 }
 
 func endOf(cmd *exec.Cmd) (code int, signal string) { return cmd.ProcessState.ExitCode(), "" }
@@ -60,8 +56,8 @@ func killLeftover(leftover) int { return 0 }
 func describeProcess(int) (start, machineBoot string) { return "", "" }
 
 // Groups of this kind are not measured, and leave nothing to remove.
-func (group) usage() usage     { return usage{} }
-func (group) overMemory() bool { return false }
-func (group) remove()          {}
+func (*group) usage() usage     { return usage{} }
+func (*group) overMemory() bool { return false }
+func (*group) remove()          {}
 
 func maxMemory(*exec.Cmd) int64 { return 0 }

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -71,7 +72,18 @@ func helper(mode string, args []string) int {
 		writePID(args[0])
 		wait()
 	case "escape":
-		return escape(args[0])
+		return escape(args[0], 0, "stray")
+	case "sibling":
+		return escape(args[0], unix.CLONE_PARENT, "stray")
+	case "behead":
+		return escape(args[0], 0, headless)
+	case "vanish":
+		return vanish(args[0])
+	case headless:
+		signal.Ignore(syscall.SIGTERM)
+		writePID(args[0])
+		go wait()
+		_, _, _ = unix.RawSyscall(unix.SYS_EXIT, 0, 0, 0) // of this thread alone
 	}
 	return 0
 }
@@ -133,22 +145,44 @@ func hidden(dir string) int {
 	}
 }
 
-// escape leaves a child behind that nothing but a control group can tell from
-// others: it has a session and an environment of its own.
-func escape(dir string) int {
-	child := exec.Command(os.Args[0], "helper", "stray", dir)
-	child.SysProcAttr, child.Env = &syscall.SysProcAttr{Setsid: true}, []string{}
-	if err := child.Start(); err != nil {
+// headless is a process whose first thread has ended.
+const headless = "headless"
+
+func init() {
+	if len(os.Args) > 2 && os.Args[2] == headless {
+		runtime.LockOSThread() // the main goroutine stays on the first thread
+	}
+}
+
+// escape leaves a child behind that nothing but a control group, or its descent, can
+// tell from others: it has a session, an environment and a name of its own.
+func escape(dir string, flags uintptr, mode string) int {
+	if err := hideaway(dir, flags, mode).Start(); err != nil {
 		return 1
 	}
 	for {
-		if entries, err := os.ReadDir(dir); err != nil || len(entries) == 1 {
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 			return 0
 		}
 	}
 }
 
-// fill writes more than any limit of the tests allows, and then waits for its end.
+func hideaway(dir string, flags uintptr, mode string) *exec.Cmd {
+	child := exec.Command("/proc/self/exe", "helper", mode, dir)
+	child.Args[0], child.Env = "[kworker/0:1]", []string{}
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: flags}
+	return child
+}
+
+// vanish is the worst of a family: beside those it has a hidden child, which has a
+// hidden child too and ends.
+func vanish(dir string) int {
+	if hideaway(dir, 0, "escape").Start() != nil {
+		return 1
+	}
+	return family(dir)
+}
+
 func fill(path string) int {
 	if err := os.WriteFile(path, make([]byte, 8<<20), 0o600); err != nil {
 		return 1

@@ -16,9 +16,13 @@ import (
 )
 
 // survivors are the processes of an attempt that live.
-func (r *rig) survivors(ref nodecore.Ref) []int {
+func (r *rig) survivors(ref nodecore.Ref) (pids []int) {
 	dir := filepath.Join(r.Set.dir, fmt.Sprintf("%s-%d", ref.Job, ref.Attempt))
-	return group{marker: marker{ref.Job.String(), strconv.Itoa(int(ref.Attempt)), workDir(dir)}}.members()
+	g := &group{marker: marker{ref.Job.String(), strconv.Itoa(int(ref.Attempt)), workDir(dir)}}
+	for _, member := range g.search() {
+		pids = append(pids, member.pid)
+	}
+	return pids
 }
 
 // A job that forks as fast as it can ends for it, and with all that it has made.

@@ -32,17 +32,22 @@ func isolated(argv []string, account *Account, group *cgroup) *exec.Cmd {
 // startIsolated starts it. The caller has a thread of its own (onOwnThread): what a
 // job must not gain, and its priority, are set on the thread, from which the child
 // has them before it becomes the program.
-func startIsolated(cmd *exec.Cmd, l limits, group *cgroup) error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("keep the job from gaining rights: %w", err)
+func startIsolated(cmd *exec.Cmd, l limits, g *group) error {
+	err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	if err != nil {
+		err = fmt.Errorf("keep the job from gaining rights: %w", err)
+	} else {
+		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, jobNice)
+		err = cmd.Start()
 	}
-	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, jobNice)
-	if err := cmd.Start(); err != nil {
+	if err != nil {
+		g.end() // what another group left to it
 		return err
 	}
 	pid := cmd.Process.Pid
+	g.began(pid)
 	_ = os.WriteFile(filepath.Join("/proc", strconv.Itoa(pid), "oom_score_adj"), []byte(jobOOMScore), 0) // where it can't be: no harm
-	if l.memory > 0 && !group.limitsMemory() {
+	if l.memory > 0 && !g.cgroup.limitsMemory() {
 		// What is used is measured; this is for who fills it at once.
 		most := uint64(4 * l.memory)
 		_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: most, Max: most}, nil)
@@ -50,9 +55,13 @@ func startIsolated(cmd *exec.Cmd, l limits, group *cgroup) error {
 	return nil
 }
 
+func onFirstThread() bool { return unix.Gettid() == os.Getpid() }
+
 // harden keeps what is the agent's from its jobs and its disk: descriptors that
-// whoever started it left open, and core files, which would hold its secret.
+// whoever started it left open, and core files, which would hold its secret. And it
+// keeps jobs from leaving the agent.
 func harden() error {
+	household.adopt()
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("keep core files from being written: %w", err)
 	}

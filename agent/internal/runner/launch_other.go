@@ -11,12 +11,15 @@ func isolated(argv []string, _ *Account, _ *cgroup) *exec.Cmd {
 	return cmd
 }
 
-func startIsolated(cmd *exec.Cmd, _ limits, _ *cgroup) error {
+func startIsolated(cmd *exec.Cmd, _ limits, g *group) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	g.began(cmd)
 	lowerPriority(cmd.Process.Pid)
 	return nil
 }
+
+func onFirstThread() bool { return false }
 
 func harden() error { return nil }

@@ -35,7 +35,7 @@ const markerVariable = "ROCKPOOL_DIR"
 // process is a started command. Its group is dead when its run returns.
 type process struct {
 	cmd    *exec.Cmd
-	group  group
+	group  *group
 	exited chan struct{} // the first process has ended
 	reap   chan struct{} // close it: the group is empty, the first process may be forgotten
 	reaped chan struct{}
@@ -62,7 +62,7 @@ func start(c command) (*process, error) {
 	cmd := isolated(c.argv, c.account, c.cgroup)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = c.env, c.dir, write, write
 	p := &process{
-		cmd: cmd, exited: make(chan struct{}), reap: make(chan struct{}), reaped: make(chan struct{}),
+		cmd: cmd, group: newGroup(c.marker, c.cgroup), exited: make(chan struct{}), reap: make(chan struct{}), reaped: make(chan struct{}),
 		log: read, logged: make(chan struct{}), output: c.output,
 	}
 	started := make(chan error, 1)
@@ -72,19 +72,24 @@ func start(c command) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(err, read.Close())
 	}
-	p.group = newGroup(cmd.Process.Pid, c.marker, c.cgroup)
 	go p.output.drain(read, p.logged)
 	return p, nil
 }
 
 // onOwnThread runs f on a thread that ends with it. The kernel kills a child when
 // the thread that started it ends, and so also when the agent dies; and nothing else
-// ever runs on a thread that was made ready for a child.
+// ever runs on a thread that was made ready for a child. The process's first thread
+// is none of these: its children are orphans.
 func onOwnThread(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread() // for good: a goroutine that ends so takes its thread along
+		if onFirstThread() {
+			onOwnThread(f) // on another one, while this one is taken
+			runtime.UnlockOSThread()
+			return
+		}
 		f()
 	}()
 	<-done
@@ -93,7 +98,7 @@ func onOwnThread(f func()) {
 // live starts the child and waits for its end.
 func (p *process) live(c command, started chan<- error) {
 	defer close(p.reaped)
-	err := startIsolated(p.cmd, c.limits, c.cgroup)
+	err := startIsolated(p.cmd, c.limits, p.group)
 	started <- err
 	if err != nil {
 		return
@@ -104,10 +109,10 @@ func (p *process) live(c command, started chan<- error) {
 	_ = p.cmd.Wait() // its error is the exit code, which result reads
 }
 
-// Pauses of the end of a group. Looking for its members costs a walk over all
+// Pauses of the end of a group. Looking for its members may cost a walk over all
 // processes, so the pauses grow.
 const (
-	pollGroup    = 20 * time.Millisecond
+	pollGroup    = 5 * time.Millisecond
 	pollGroupMax = 200 * time.Millisecond
 	logRest      = 2 * time.Second // to read what is left of the log once all are dead
 )
@@ -122,7 +127,7 @@ func (p *process) end(grace time.Duration) {
 	case <-deadline.C:
 		return
 	}
-	for pause := pollGroup; p.group.alive(); pause = min(2*pause, pollGroupMax) {
+	for pause := pollGroup; !p.group.over(); pause = min(2*pause, pollGroupMax) {
 		select {
 		case <-deadline.C:
 			return
@@ -131,13 +136,22 @@ func (p *process) end(grace time.Duration) {
 	}
 }
 
+// end kills what lives of a group whose first process has ended, until it is empty.
+func (g *group) end() {
+	for pause := pollGroup; !g.over(); pause = min(2*pause, pollGroupMax) {
+		g.signal(kill)
+		time.Sleep(pause)
+	}
+}
+
 // finish kills what is left of the group, until it is empty, and gives the end of
 // its first process.
 func (p *process) finish() ended {
-	for pause := pollGroup; p.group.alive(); pause = min(2*pause, pollGroupMax) {
+	if !p.over() {
 		p.group.signal(kill)
-		time.Sleep(pause)
+		<-p.exited
 	}
+	p.group.end()
 	end := ended{overMemory: p.group.overMemory()}
 	close(p.reap)
 	<-p.reaped

@@ -244,8 +244,8 @@ func TestMembers_AreThisAgentsOwn(t *testing.T) {
 	r := newRig(t, tool("family", pids), nil)
 	ref := r.start(wire.Payload{})
 	running(t, pids, 3)
-	namesake := group{marker: marker{ref.Job.String(), "1", filepath.Join(t.TempDir(), "work")}}
-	if members := namesake.members(); len(members) != 0 {
+	namesake := &group{marker: marker{ref.Job.String(), "1", filepath.Join(t.TempDir(), "work")}}
+	if members := namesake.search(); len(members) != 0 {
 		t.Errorf("another agent's attempt of the same name has members %v", members)
 	}
 	r.Stop(ref, 0)
@@ -274,7 +274,9 @@ func earlier(t *testing.T) (jobs string, family []int, wait func()) {
 	}
 	wait = sync.OnceFunc(func() { _ = cmd.Wait() })
 	t.Cleanup(func() {
-		group{pgid: cmd.Process.Pid, marker: m}.signal(kill)
+		for _, member := range (&group{pgid: cmd.Process.Pid, marker: m}).search() {
+			member.signal(kill)
+		}
 		wait()
 	})
 	family = running(t, pids, 3)
