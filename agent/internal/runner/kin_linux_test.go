@@ -77,14 +77,42 @@ func TestEnd_OfOneOfTwoAttemptsLeavesTheOthersProcesses(t *testing.T) {
 	mustBeDead(t, running(t, pids, 2))
 	newRigAlone(t, tool("escape", hides)).run(wire.Payload{})
 	hidden := running(t, hides, 1)
-	for _, pid := range append(hidden, others...) {
+	for _, pid := range others {
 		if stat, ok := readStat(pid); !ok || !stat.lives() {
-			t.Errorf("process %d ended with an attempt that may not be its own", pid)
+			t.Errorf("process %d ended with another's attempt", pid)
 		}
 	}
 	first.Stop(ref, 0)
 	first.wait()
 	mustBeDead(t, append(hidden, others...))
+}
+
+func TestOwner_OfAnOrphan(t *testing.T) {
+	first, second := &group{pgid: 71, since: 100}, &group{pgid: 72, since: 200, seen: map[int]string{0: "207"}}
+	k := kin{session: 7, groups: []*group{first, second}}
+	for name, c := range map[string]struct {
+		orphan procStat
+		want   *group
+	}{
+		"in the session of one":           {procStat{session: 71, start: "250"}, first},
+		"in the process group of one":     {procStat{session: 9, pgid: 72, start: "250"}, second},
+		"seen below one":                  {procStat{session: 9, start: "207"}, second},
+		"in this process's session":       {procStat{session: 7, start: "150"}, nil},
+		"born while one ran":              {procStat{session: 9, start: "150"}, first},
+		"born while both ran":             {procStat{session: 9, start: "250"}, nil},
+		"born before the first of them":   {procStat{session: 9, start: "99"}, nil},
+		"born in one's first moment":      {procStat{session: 9, start: "100"}, first},
+		"the number of one that was seen": {procStat{session: 9, start: "208"}, nil},
+		"in the other's, seen below one":  {procStat{session: 72, start: "207"}, second},
+	} {
+		if got := k.owner(c.orphan); got != c.want {
+			t.Errorf("%s: of %+v, want %+v", name, got, c.want)
+		}
+	}
+	k.groups = []*group{second}
+	if k.owner(procStat{session: 9, start: "250"}) != second {
+		t.Error("what two may have left is not the last one's")
+	}
 }
 
 // What was seen below an attempt is known to be its own when it has hidden.
