@@ -15,19 +15,25 @@ import (
 
 // uploadOffset says from where on the asker's upload goes on.
 func (a *API) uploadOffset(c *call) error {
-	digest, err := c.pathDigest()
+	_, u, err := a.uploadOf(c)
 	if err != nil {
 		return err
 	}
-	by, err := a.sender(c)
-	if err != nil {
-		return err
-	}
-	offset, err := a.artifacts.Offset(by.name, digest)
+	offset, err := a.artifacts.Offset(u.Sender, u.Digest)
 	if err != nil {
 		return err
 	}
 	return a.answerOffset(c, offset)
+}
+
+// uploadOf is whose upload of which file the request is about.
+func (a *API) uploadOf(c *call) (by sender, u artifact.Upload, err error) {
+	if u.Digest, err = c.pathDigest(); err != nil {
+		return by, u, err
+	}
+	by, err = a.sender(c)
+	u.Sender = by.name
+	return by, u, err
 }
 
 func (a *API) answerOffset(c *call, offset int64) error {
@@ -39,15 +45,10 @@ func (a *API) answerOffset(c *call, offset int64) error {
 
 // patchUpload takes the next bytes of a file; the last ones make it an artifact.
 func (a *API) patchUpload(c *call) error {
-	digest, err := c.pathDigest()
+	by, u, err := a.uploadOf(c)
 	if err != nil {
 		return err
 	}
-	by, err := a.sender(c)
-	if err != nil {
-		return err
-	}
-	u := artifact.Upload{Digest: digest, Sender: by.name}
 	if u.Offset, err = c.bytesIn(rest.HeaderUploadOffset); err != nil {
 		return err
 	}
