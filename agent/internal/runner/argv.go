@@ -32,15 +32,15 @@ func (s *Spec) run(a *attempt, r *wire.Result) error {
 
 // runCommand runs a command as the declaration says of limits and success.
 func (s *Spec) runCommand(a *attempt, r *wire.Result, argv []string) error {
-	out, err := newOutput(filepath.Join(a.dir, "log"), int64(s.LogLimit), s.Success.without)
-	if err != nil {
-		return failed(causeStartFailed, err.Error())
-	}
+	out := newOutput(filepath.Join(a.dir, logFile), int64(s.LogLimit), s.Success.without)
 	defer func() { _ = out.close() }()
 	defer func() { out.ends(r) }()
 	a.log.Store(out)
-	if a.brought, err = folderSize(a.ctx, a.inDir()); err != nil {
-		return failed(causeStartFailed, "measure the job's inputs: "+err.Error())
+	var err error
+	if len(a.offer.Payload.Inputs) > 0 {
+		if a.brought, err = folderSize(a.ctx, a.inDir()); err != nil {
+			return failed(causeStartFailed, "measure the job's inputs: "+err.Error())
+		}
 	}
 	p, err := s.start(a, argv, out)
 	if err != nil {
@@ -68,8 +68,10 @@ func (s *Spec) runCommand(a *attempt, r *wire.Result, argv []string) error {
 // harvest takes what a run left. It ends with its ctx: a file that a job made in a
 // moment may take hours to read.
 func (s *Spec) harvest(ctx context.Context, a *attempt, r *wire.Result, out *output) error {
-	if err := s.measure(ctx, a); err != nil {
-		return err
+	if !removeEmpty(a.dir) {
+		if err := s.measure(ctx, a); err != nil {
+			return err
+		}
 	}
 	if err := s.collect(ctx, a, r); err != nil {
 		return err
@@ -111,9 +113,6 @@ func (s *Spec) command(a *attempt) ([]string, error) {
 
 func (s *Spec) start(a *attempt, argv []string, out *output) (*process, error) {
 	book, m := a.set.book, a.marker()
-	if err := noteProcess(a.dir, m, 0); err != nil {
-		return nil, err
-	}
 	if err := a.handFolders(book.account); err != nil {
 		return nil, err
 	}
@@ -129,7 +128,7 @@ func (s *Spec) start(a *attempt, argv []string, out *output) (*process, error) {
 		group.remove()
 		return nil, err
 	}
-	if err := noteProcess(a.dir, m, p.cmd.Process.Pid); err != nil {
+	if err := noteProcess(a.dir, p.cmd.Process.Pid); err != nil {
 		a.set.log.Warn("a job's process is not written down", "job", m.job, "error", err)
 	}
 	return p, nil

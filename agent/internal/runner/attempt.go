@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -37,16 +36,31 @@ type attempt struct {
 	found   map[string]*os.File // the declared files that it left, by name
 }
 
-// Folders of an attempt.
-func (a *attempt) inDir() string   { return filepath.Join(a.dir, "in") }
+// What is in the folder of an attempt, beside the note of its processes.
+const (
+	inFolder   = "in" // made for who has inputs
+	workFolder = "work"
+	tmpFolder  = "tmp"
+	logFile    = "log" // made for who prints
+)
+
+func (a *attempt) inDir() string   { return filepath.Join(a.dir, inFolder) }
 func (a *attempt) workDir() string { return workDir(a.dir) }
-func (a *attempt) tmpDir() string  { return filepath.Join(a.dir, "tmp") }
+func (a *attempt) tmpDir() string  { return filepath.Join(a.dir, tmpFolder) }
+
+// folders are what the job works with, below its folder.
+func (a *attempt) folders() []string {
+	if len(a.offer.Payload.Inputs) == 0 {
+		return []string{a.workDir(), a.tmpDir()}
+	}
+	return []string{a.workDir(), a.tmpDir(), a.inDir()}
+}
 
 // workDir is where the processes of the attempt with that folder begin.
-func workDir(folder string) string { return filepath.Join(folder, "work") }
+func workDir(folder string) string { return filepath.Join(folder, workFolder) }
 
 func (a *attempt) marker() marker {
-	return marker{job: a.ref.Job.String(), attempt: strconv.Itoa(int(a.ref.Attempt)), dir: a.workDir()}
+	return markerOf(a.ref, a.dir)
 }
 
 // run takes the attempt from its folder to its result. When it returns, nothing
@@ -83,7 +97,7 @@ func (a *attempt) work(r *wire.Result) error {
 
 // workChecked works on what fits the runner.
 func (a *attempt) workChecked(r *wire.Result) error {
-	for _, dir := range []string{a.dir, a.inDir(), a.workDir(), a.tmpDir()} {
+	for _, dir := range append([]string{a.dir}, a.folders()...) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return failed(causeStartFailed, "make the job's folder: "+err.Error())
 		}
@@ -113,7 +127,7 @@ func (a *attempt) handFolders(to *Account) error {
 	if err := os.Chmod(a.dir, 0o711); err != nil {
 		return fmt.Errorf("hand the job's folder to job_user: %w", err)
 	}
-	for _, dir := range []string{a.inDir(), a.workDir(), a.tmpDir()} {
+	for _, dir := range a.folders() {
 		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			return errors.Join(err, os.Lchown(path, to.UID, to.GID))
 		})

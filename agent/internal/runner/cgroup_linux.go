@@ -54,6 +54,9 @@ func (c *cgroups) try() error {
 		return err
 	}
 	defer g.remove()
+	if _, err := os.Stat(filepath.Join(g.dir, "cgroup.kill")); err != nil {
+		return err // of an old kernel, or a mount that can only be read
+	}
 	attr := &os.ProcAttr{Sys: &syscall.SysProcAttr{}}
 	g.take(attr.Sys)
 	program := filepath.Join(g.dir, "no-program")
@@ -176,7 +179,7 @@ func (c *cgroups) make(name string, l limits) (*cgroup, error) {
 	}
 	err := g.limit(l)
 	if err == nil {
-		g.folder, err = os.Open(g.dir)
+		g.folder, err = unix.Open(g.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	}
 	if err != nil {
 		g.remove()
@@ -188,14 +191,11 @@ func (c *cgroups) make(name string, l limits) (*cgroup, error) {
 // cgroup is the control group of one attempt; nil: it has none.
 type cgroup struct {
 	dir               string
-	folder            *os.File // dir, for who is started in it
-	memory, processes bool     // the kernel keeps the limit
+	folder            int  // descriptor of dir, for who is started in it; 0: none
+	memory, processes bool // the kernel keeps the limit
 }
 
 func (g *cgroup) limit(l limits) error {
-	if _, err := os.Stat(filepath.Join(g.dir, "cgroup.kill")); err != nil {
-		return err // of an old kernel, or a mount that can only be read
-	}
 	if g.processes {
 		if err := g.set("pids.max", strconv.FormatInt(l.processes, 10)); err != nil {
 			return err
@@ -216,7 +216,7 @@ func (g *cgroup) set(file, value string) error {
 // take has a child started in the group.
 func (g *cgroup) take(attr *syscall.SysProcAttr) {
 	if g != nil {
-		attr.UseCgroupFD, attr.CgroupFD = true, int(g.folder.Fd())
+		attr.UseCgroupFD, attr.CgroupFD = true, g.folder
 	}
 }
 
@@ -255,7 +255,8 @@ func (g *cgroup) overMemory() bool {
 
 // event reads a number of one of the group's files.
 func (g *cgroup) event(file, name string) (n int64) {
-	content, _ := os.ReadFile(filepath.Join(g.dir, file))
+	var buffer [1024]byte
+	content, _ := readLine(filepath.Join(g.dir, file), buffer[:]) // a few lines
 	for line := range strings.Lines(string(content)) {
 		if value, ok := strings.CutPrefix(line, name+" "); ok {
 			n, _ = strconv.ParseInt(strings.TrimSpace(value), 10, 64)
@@ -274,7 +275,13 @@ func (g *cgroup) remove() {
 	if g == nil {
 		return
 	}
-	_ = g.folder.Close()
+	if g.folder > 0 {
+		_ = unix.Close(g.folder)
+		g.folder = 0
+	}
+	if unix.Rmdir(g.dir) == nil {
+		return
+	}
 	below, _ := filepath.Glob(filepath.Join(g.dir, "*", "cgroup.procs")) // that the job itself has made
 	for _, procs := range below {
 		(&cgroup{dir: filepath.Dir(procs)}).remove()

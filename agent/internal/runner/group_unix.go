@@ -43,7 +43,7 @@ func endOf(cmd *exec.Cmd) (code int, signal string) {
 }
 
 // killLeftover has no way here to tell a process of an earlier life from another.
-func killLeftover(leftover) int { return 0 }
+func killLeftover(marker, leftover) int { return 0 }
 
 func describeProcess(int) (start, machineBoot string) { return "", "" }
 

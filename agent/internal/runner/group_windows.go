@@ -51,7 +51,7 @@ func (g *group) over() bool {
 func endOf(cmd *exec.Cmd) (code int, signal string) { return cmd.ProcessState.ExitCode(), "" }
 
 // killLeftover has no way here to tell a process of an earlier life from another.
-func killLeftover(leftover) int { return 0 }
+func killLeftover(marker, leftover) int { return 0 }
 
 func describeProcess(int) (start, machineBoot string) { return "", "" }
 

@@ -6,36 +6,60 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
+
+	"rockpool/shared/ids"
+	"rockpool/shared/nodecore"
 )
 
-// leftover is what the folder of an attempt says of its processes, for the case
-// that the agent dies before them. The start time keeps a reused pid from being
-// taken for ours.
+// leftover is what the folder of an attempt says of its first process, for the case
+// that the agent dies before it. The start time keeps a reused pid from being taken
+// for ours.
 type leftover struct {
 	PGID        int    `json:"pgid"`
-	Start       string `json:"start"`       // of the group's first process
+	Start       string `json:"start"`
 	MachineBoot string `json:"machineBoot"` // none of them has survived another one
-	Job         string `json:"job"`
-	Attempt     string `json:"attempt"`
-	Dir         string `json:"dir"` // that its processes began in; of another agent where the state was copied
+	Dir         string `json:"dir"`         // that its processes began in; of another agent where the state was copied
 }
 
 const leftoverFile = "process.json"
 
-// noteProcess writes down what runs for an attempt, before and after its start.
-func noteProcess(dir string, m marker, pid int) error {
-	l := leftover{PGID: pid, Job: m.job, Attempt: m.attempt, Dir: m.dir}
+// noteProcess writes down what runs for the attempt with that folder. Before that
+// the folder's name alone tells of its processes.
+func noteProcess(folder string, pid int) error {
+	l := leftover{PGID: pid, Dir: workDir(folder)}
 	l.Start, l.MachineBoot = describeProcess(pid)
 	content, err := json.Marshal(l)
 	if err != nil {
 		return fmt.Errorf("note the job's process: %w", err)
 	}
 	// No sync: what survives a crash of the machine is no process of ours.
-	if err := os.WriteFile(filepath.Join(dir, leftoverFile), content, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, leftoverFile), content, 0o600); err != nil {
 		return fmt.Errorf("note the job's process: %w", err)
 	}
 	return nil
+}
+
+// folderName is what the folder of an attempt is called.
+func folderName(ref nodecore.Ref) string { return fmt.Sprintf("%s-%d", ref.Job, ref.Attempt) }
+
+// attemptOf reads it.
+func attemptOf(folder string) (nodecore.Ref, bool) {
+	name := filepath.Base(folder)
+	last := strings.LastIndexByte(name, '-')
+	if last < 0 {
+		return nodecore.Ref{}, false
+	}
+	job, jobErr := ids.ParseJobID(name[:last])
+	attempt, attemptErr := strconv.ParseInt(name[last+1:], 10, 32)
+	return nodecore.Ref{Job: job, Attempt: int32(attempt)}, errors.Join(jobErr, attemptErr) == nil
+}
+
+// markerOf is what the processes of an attempt have in their environment.
+func markerOf(ref nodecore.Ref, folder string) marker {
+	return marker{job: ref.Job.String(), attempt: strconv.Itoa(int(ref.Attempt)), dir: workDir(folder)}
 }
 
 // leftoverWait is how long killed leftovers get to be gone.
@@ -67,12 +91,19 @@ func ClearLeftovers(dir string) (killed int, err error) {
 	}
 	for _, e := range entries {
 		folder := filepath.Join(dir, e.Name())
-		var l leftover
-		content, readErr := os.ReadFile(filepath.Join(folder, leftoverFile))
-		if readErr == nil && json.Unmarshal(content, &l) == nil && l.Job != "" && l.Dir == workDir(folder) {
-			killed += killLeftover(l)
+		if ref, ok := attemptOf(folder); ok {
+			killed += killLeftover(markerOf(ref, folder), readLeftover(folder))
 		}
 		err = errors.Join(err, removeFolder(folder))
 	}
 	return killed, err
+}
+
+// readLeftover reads a note of this agent's; an empty one where there is none.
+func readLeftover(folder string) (l leftover) {
+	content, err := os.ReadFile(filepath.Join(folder, leftoverFile))
+	if err != nil || json.Unmarshal(content, &l) != nil || l.Dir != workDir(folder) {
+		return leftover{}
+	}
+	return l
 }

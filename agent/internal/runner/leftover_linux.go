@@ -22,12 +22,9 @@ var bootID = sync.OnceValue(func() string {
 
 // killLeftover kills every process that certainly belongs to the attempt: those
 // with its marker, and the group when its first process is still the same one.
-func killLeftover(l leftover) int {
-	if _, boot := describeProcess(os.Getpid()); boot != l.MachineBoot {
-		return 0
-	}
-	g := &group{marker: marker{l.Job, l.Attempt, l.Dir}, since: ticks(l.Start)}
-	if stat, ok := readStat(l.PGID); ok && l.PGID > 0 && stat.start == l.Start && stat.pgid == l.PGID {
+func killLeftover(m marker, l leftover) int {
+	g := &group{marker: m}
+	if stat, ok := readStat(l.PGID); ok && l.PGID > 0 && l.MachineBoot == bootID() && stat.start == l.Start && stat.pgid == l.PGID {
 		g.pgid = l.PGID
 	}
 	var seen []int

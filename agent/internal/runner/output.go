@@ -20,7 +20,8 @@ const logEnd = 32 << 10
 // the job is never blocked.
 type output struct {
 	mu    sync.Mutex
-	file  *os.File // nil: not kept on the disk
+	path  string   // of the file
+	file  *os.File // nil: nothing is on the disk
 	room  int64    // bytes that the file may still take
 	total int64
 	head  []byte
@@ -29,17 +30,14 @@ type output struct {
 	watch *watch // nil: nothing is looked for
 }
 
-// newOutput keeps a log at path; its lines are held against refused unless nil.
-func newOutput(path string, limit int64, refused *regexp.Regexp) (*output, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the job's log: %w", err)
-	}
-	o := &output{file: f, room: limit}
+// newOutput keeps a log at path, from its first byte on; its lines are held against
+// refused unless nil.
+func newOutput(path string, limit int64, refused *regexp.Regexp) *output {
+	o := &output{path: path, room: limit}
 	if refused != nil {
 		o.watch = &watch{refused: refused}
 	}
-	return o, nil
+	return o
 }
 
 // Write never fails: a full disk costs the log, not the job.
@@ -66,7 +64,14 @@ func (o *output) keepOnDisk(p []byte) {
 	if n <= 0 {
 		return
 	}
-	if _, err := o.file.Write(p[:n]); err != nil {
+	var err error
+	if o.file == nil {
+		o.file, err = os.OpenFile(o.path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	}
+	if err == nil {
+		_, err = o.file.Write(p[:n])
+	}
+	if err != nil {
 		o.room = 0
 		return
 	}
@@ -136,7 +141,12 @@ func (o *output) refused() string {
 // unrolled is the ring in its order.
 func (o *output) unrolled() []byte { return append(slices.Clone(o.tail[o.mark:]), o.tail[:o.mark]...) }
 
-func (o *output) close() error { return o.file.Close() }
+func (o *output) close() error {
+	if o.file == nil {
+		return nil
+	}
+	return o.file.Close()
+}
 
 // drain reads a pipe to its end.
 func (o *output) drain(pipe *os.File, done chan<- struct{}) {

@@ -280,7 +280,7 @@ func earlier(t *testing.T) (jobs string, family []int, wait func()) {
 		wait()
 	})
 	family = running(t, pids, 3)
-	if err := noteProcess(folder, m, cmd.Process.Pid); err != nil {
+	if err := noteProcess(folder, cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	return jobs, family, wait
@@ -353,7 +353,7 @@ func TestLeftovers_AReusedPidIsLeftAlone(t *testing.T) {
 	defer func() { _ = stranger.Process.Kill() }()
 	running(t, pids, 1)
 	_, boot := describeProcess(0)
-	content, _ := json.Marshal(leftover{PGID: stranger.Process.Pid, Start: "1", MachineBoot: boot, Job: m.job, Attempt: m.attempt, Dir: m.dir})
+	content, _ := json.Marshal(leftover{PGID: stranger.Process.Pid, Start: "1", MachineBoot: boot, Dir: m.dir})
 	if err := os.WriteFile(filepath.Join(folder, leftoverFile), content, 0o600); err != nil {
 		t.Fatal(err)
 	}

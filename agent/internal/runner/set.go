@@ -88,7 +88,7 @@ func New(cfg Config) (*Set, error) {
 func (s *Set) Start(ref nodecore.Ref, offer wire.Offer) {
 	a := &attempt{
 		set: s, ref: ref, offer: offer, task: s.book.tasks[offer.Runner],
-		dir: filepath.Join(s.dir, fmt.Sprintf("%s-%d", ref.Job, ref.Attempt)),
+		dir: filepath.Join(s.dir, folderName(ref)),
 	}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	s.mu.Lock()

@@ -16,10 +16,7 @@ import (
 func TestLog_IsReadPieceByPiece(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		out, err := newOutput(filepath.Join(dir, "log"), 1<<20, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := newOutput(filepath.Join(dir, logFile), 1<<20, nil)
 		defer func() { _ = out.close() }()
 		var all []byte
 		var at int64
