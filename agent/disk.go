@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"log/slog"
+	"sync"
 
 	"rockpool/agent/internal/durable"
 	"rockpool/agent/internal/identity"
@@ -15,7 +16,8 @@ import (
 
 // disk does the slow writes of the loop, one after the other in the order in which
 // they were asked for: a registration is stored before a result is handed in under
-// its session.
+// its session. Results alone are spooled side by side: each waits for the disk, which
+// makes what is written meanwhile safe along with it.
 type disk struct {
 	spool *spool.Spool
 	id    *identity.Identity
@@ -27,6 +29,7 @@ type disk struct {
 
 	asked chan diskTask
 	done  chan diskDone
+	puts  sync.WaitGroup
 	over  chan struct{} // closed when nobody waits for done any more
 }
 
@@ -55,6 +58,7 @@ type diskDone struct {
 
 // run works until asked is closed.
 func (d *disk) run() {
+	defer d.puts.Wait()
 	for task := range d.asked {
 		switch {
 		case task.remember != nil:
@@ -65,7 +69,7 @@ func (d *disk) run() {
 			}
 			d.lookForRoom()
 		case task.put != nil:
-			d.put(task.ref, *task.put)
+			d.puts.Go(func() { d.put(task.ref, *task.put) })
 		case task.remove:
 			if err := d.spool.Remove(task.ref); err != nil {
 				d.log.Warn("a result that is acknowledged stays on the disk", "job", task.ref.Job, "error", err)

@@ -35,6 +35,7 @@ type Spool struct {
 
 	mu      sync.Mutex
 	entries []entry // oldest first
+	last    int64   // number that was taken last
 }
 
 // entry is one file, named <number>-<job>-<attempt>.result: the number keeps the
@@ -47,6 +48,8 @@ type entry struct {
 func (e entry) name() string {
 	return fmt.Sprintf("%d-%s-%d%s", e.number, e.ref.Job, e.ref.Attempt, suffix)
 }
+
+func byNumber(a, b entry) int { return cmp.Compare(a.number, b.number) }
 
 // Open reads the folder, which it makes if it is missing.
 func Open(dir string) (*Spool, error) {
@@ -66,7 +69,10 @@ func Open(dir string) (*Spool, error) {
 			s.entries = append(s.entries, e)
 		}
 	}
-	slices.SortFunc(s.entries, func(a, b entry) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(s.entries, byNumber)
+	if n := len(s.entries); n > 0 {
+		s.last = s.entries[n-1].number
+	}
 	return s, nil
 }
 
@@ -95,13 +101,9 @@ func (s *Spool) Refs() []nodecore.Ref {
 }
 
 // Put stores the result of an attempt; when it returns nil the result is safe. A
-// result that is there already stays.
+// result that is there already stays. Results of several attempts may be put at one
+// time: the disk makes their writes safe together.
 func (s *Spool) Put(ref nodecore.Ref, r wire.Result) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.index(ref) >= 0 {
-		return nil
-	}
 	if err := r.Validate(); err != nil {
 		return fmt.Errorf("spool a result: %w", err)
 	}
@@ -109,15 +111,29 @@ func (s *Spool) Put(ref nodecore.Ref, r wire.Result) error {
 	if err != nil {
 		return fmt.Errorf("spool a result: %w", err)
 	}
-	e := entry{1, ref}
-	if n := len(s.entries); n > 0 {
-		e.number = s.entries[n-1].number + 1
+	e, there := s.enter(ref)
+	if there {
+		return nil
 	}
 	if err := durable.WriteFile(filepath.Join(s.dir, e.name()), frame); err != nil {
 		return fmt.Errorf("spool a result: %w", err)
 	}
-	s.entries = append(s.entries, e)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, _ := slices.BinarySearchFunc(s.entries, e, byNumber)
+	s.entries = slices.Insert(s.entries, at, e)
 	return nil
+}
+
+// enter takes the next number for a result that is not there yet.
+func (s *Spool) enter(ref nodecore.Ref) (e entry, there bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index(ref) >= 0 {
+		return entry{}, true
+	}
+	s.last++
+	return entry{s.last, ref}, false
 }
 
 // Get reads a result. One whose file is spoilt is taken out of the spool and kept

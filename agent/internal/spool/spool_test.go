@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"rockpool/shared/ids"
@@ -62,6 +63,29 @@ func TestSpool_KeepsOrderAndContentOverRestarts(t *testing.T) {
 	}
 	if left := open(t, dir).Refs(); len(left) != 0 {
 		t.Errorf("left after removal: %v", left)
+	}
+}
+
+func TestSpool_TakesResultsSideBySide(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	var puts sync.WaitGroup
+	for n := range 20 {
+		puts.Go(func() {
+			if err := s.Put(ref(n+1), result(ref(n+1))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	puts.Wait()
+	again := open(t, dir)
+	if got, want := fmt.Sprint(again.Refs()), fmt.Sprint(s.Refs()); got != want || len(s.Refs()) != 20 {
+		t.Errorf("order %v after a restart, %v before", got, want)
+	}
+	for _, r := range again.Refs() {
+		if got, err := again.Get(r); err != nil || got.Job != r.Job.String() {
+			t.Errorf("%v reads %+v, %v", r, got, err)
+		}
 	}
 }
 
