@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"runtime/debug"
 
 	"rockpool/backend"
 )
@@ -26,16 +25,10 @@ func (c *serveCommand) Run(ctx context.Context) error {
 		return err
 	}
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		collectByHeap()
 	}
 	return backend.Run(ctx, cfg)
 }
-
-// gcPercent is how much garbage may lie about, in percent of what is in use. A
-// job is mostly garbage: requests, rows, frames. Next to them little is in use, so
-// that collecting at Go's own 100 costs a fifth of the server's CPU time for the
-// sake of a few MiB. GOGC overrules it.
-const gcPercent = 300
 
 // settings are the flags that were given, by the setting's name.
 func (c *serveCommand) settings() map[string]string {

@@ -69,6 +69,16 @@ func (d *Dispatch) kept() *fleet.Decision {
 	return &kept.Decision
 }
 
+// keptWaiting is kept for a job that waits: what came in one moment and waits for
+// the same reasons has one decision, which nobody changes.
+func (d *Dispatch) keptWaiting() *fleet.Decision {
+	if last := d.waiting; last == nil || last.At != d.scratch.At || last.Rule != d.scratch.Rule ||
+		last.FallbackOK != d.scratch.FallbackOK || last.Epoch != d.scratch.Epoch || !slices.Equal(last.Pools, d.scratch.Pools) {
+		d.waiting = d.kept()
+	}
+	return d.waiting
+}
+
 // unchoose makes the scratch decision that of work which waits, also when a node
 // could take it.
 func (d *Dispatch) unchoose() {

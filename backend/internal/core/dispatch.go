@@ -81,7 +81,8 @@ type Dispatch struct {
 	eased   []string  // apps that have given slots back or may have more
 	small   []smaller // work that was placed while others wait
 	scratch fleet.Decision
-	picked  []*node // by the last decision
+	waiting *fleet.Decision // the newest of keptWaiting
+	picked  []*node         // by the last decision
 	missing []*job
 
 	batches uint64 // numbers Effects

@@ -12,11 +12,11 @@ func (d *Dispatch) placeOrQueue(now fleet.Time, j *job, out *Effects) {
 		return
 	}
 	d.unchoose()
-	j.row.Decision = d.kept()
 	if !waits {
 		d.failExhausted(now, j, r, over, out)
 		return
 	}
+	j.row.Decision = d.keptWaiting()
 	d.wait(now, j, r, over, out)
 	d.bank(now, j)
 	d.limitWait(now, j)
@@ -53,6 +53,7 @@ func waitCauseOf(overQuota bool) fleet.Cause {
 // failExhausted ends a job that does not want to wait, with the alarm when it is
 // for nodes; not for its app's quota.
 func (d *Dispatch) failExhausted(now fleet.Time, j *job, r *route, over bool, out *Effects) {
+	j.row.Decision = d.kept()
 	j.row.Decision.Outcome = fleet.OutcomeFailed
 	d.finish(now, j, fleet.JobFailed, waitCauseOf(over), "", nil, out)
 	if !over {

@@ -61,7 +61,7 @@ func (d *Dispatch) retry(now fleet.Time, j *job, out *Effects) bool {
 	}
 	cause := j.waitCause(over)
 	if cause != j.row.Cause || !sameReasons(j.row.Decision, &d.scratch) {
-		j.row.Cause, j.row.Decision = cause, d.kept()
+		j.row.Cause, j.row.Decision = cause, d.keptWaiting()
 		d.bank(now, j)
 		d.write(j, out)
 	}
