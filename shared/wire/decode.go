@@ -20,20 +20,26 @@ type checked[T any] interface {
 // names the field.
 func Decode[T any, P checked[T]](m Message) (T, error) {
 	var body, none T
-	want := P(&body).Type()
-	if m.Type != want {
-		return none, &BadMessage{Type: m.Type, Problem: "is not " + string(want)}
-	}
-	if _, bad := kinds[want].shape.check(m.Body, 0); bad != nil {
-		return none, &BadMessage{Type: m.Type, Field: bad.field, Problem: bad.problem}
-	}
-	if err := unmarshal(m.Body, &body); err != nil {
-		return none, &BadMessage{Type: m.Type, Problem: err.Error()}
-	}
-	if err := P(&body).Validate(); err != nil {
+	if err := DecodeInto[T, P](m, &body); err != nil {
 		return none, err
 	}
 	return body, nil
+}
+
+// DecodeInto is Decode into a fresh body, for who keeps it where it is. Beside an
+// error the body is worthless.
+func DecodeInto[T any, P checked[T]](m Message, body *T) error {
+	want := P(body).Type()
+	if m.Type != want {
+		return &BadMessage{Type: m.Type, Problem: "is not " + string(want)}
+	}
+	if _, bad := kinds[want].shape.check(m.Body, 0); bad != nil {
+		return &BadMessage{Type: m.Type, Field: bad.field, Problem: bad.problem}
+	}
+	if err := unmarshal(m.Body, body); err != nil {
+		return &BadMessage{Type: m.Type, Problem: err.Error()}
+	}
+	return P(body).Validate()
 }
 
 // bodyDecoder is a msgpack decoder with the reader that it reads from.

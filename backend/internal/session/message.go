@@ -13,7 +13,8 @@ import (
 // loop finds it together and answers it together. Whatever the frame said, it
 // renews the lease.
 func (s *session) take(messages []wire.Message) bool {
-	told, err := s.read(messages)
+	var few [4]func() // nearly every frame has fewer
+	told, err := s.read(messages, few[:0])
 	for _, tell := range told {
 		tell()
 	}
@@ -27,9 +28,8 @@ func (s *session) take(messages []wire.Message) bool {
 	return true
 }
 
-// read gives the events that messages are for the loop, up to the first bad one.
-func (s *session) read(messages []wire.Message) ([]func(), error) {
-	told := make([]func(), 0, len(messages))
+// read appends the events that messages are for the loop, up to the first bad one.
+func (s *session) read(messages []wire.Message, told []func()) ([]func(), error) {
 	for _, m := range messages {
 		s.unknown(m.Unknown, nil)
 		if !m.Type.Known() {
@@ -94,11 +94,11 @@ type bodyOf[T any] interface {
 
 // told decodes a message's body; what it returns gives the body on.
 func told[T any, P bodyOf[T]](m wire.Message, to func(*T)) (func(), error) {
-	body, err := wire.Decode[T, P](m)
-	if err != nil {
+	body := new(T)
+	if err := wire.DecodeInto[T, P](m, body); err != nil {
 		return nil, err
 	}
-	return func() { to(&body) }, nil
+	return func() { to(body) }, nil
 }
 
 func (s *session) result(m wire.Message) (func(), error) {
