@@ -309,9 +309,9 @@ type Result struct {
 	Job      string       `msgpack:"job"`
 	Attempt  int64        `msgpack:"attempt"`
 	Status   ResultStatus `msgpack:"status"`
-	Reason   string       `msgpack:"reason,omitempty"` // a reason code of core/fleet
-	Detail   string       `msgpack:"detail,omitempty"` // one line for people
-	ExitCode int64        `msgpack:"exit_code"`
+	Reason   string       `msgpack:"reason,omitempty"`    // a reason code of core/fleet
+	Detail   string       `msgpack:"detail,omitempty"`    // one line for people
+	ExitCode *int64       `msgpack:"exit_code,omitempty"` // none: no program ran
 	Output   []byte       `msgpack:"output,omitempty"`
 	Head     []byte       `msgpack:"head,omitempty"`
 	Tail     []byte       `msgpack:"tail,omitempty"`

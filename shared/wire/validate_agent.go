@@ -132,7 +132,9 @@ func (m *Result) Validate() error {
 	oneOf(&c, "status", m.Status, ResultSucceeded, ResultFailed, ResultTimedOut, ResultCanceled)
 	c.optionalToken("reason", m.Reason, MaxID)
 	m.Detail = CleanText(m.Detail, MaxDetail)
-	c.within("exit_code", m.ExitCode, -1<<31, 1<<32-1)
+	if m.ExitCode != nil {
+		c.within("exit_code", *m.ExitCode, -1<<31, 1<<32-1)
+	}
 	if size := len(m.Output) + len(m.Head) + len(m.Tail); size > MaxResult {
 		c.fail("output", fmt.Sprintf("output, head and tail have %d bytes, at most %d travel in a result", size, MaxResult))
 	}

@@ -17,7 +17,7 @@ func failing(n *rig.RawNode, m wire.Message) {
 		return
 	}
 	if start, err := wire.Decode[wire.Start](m); err == nil {
-		_ = n.TrySend(wire.Result{Job: start.Job, Attempt: start.Attempt, Status: wire.ResultFailed, ExitCode: 7, Detail: "it did not work"})
+		_ = n.TrySend(wire.Result{Job: start.Job, Attempt: start.Attempt, Status: wire.ResultFailed, ExitCode: new(int64(7)), Detail: "it did not work"})
 	}
 }
 

@@ -66,7 +66,7 @@ func TestAttack_A69_WhatANodeSaysIsText(t *testing.T) {
 	output := []byte(fmt.Sprintf(`{"__proto__": {"polluted": true}, "note": %q}`, "\u202e<script>\x1b"))
 	output = bytes.ReplaceAll(output, []byte(`\x1b`), []byte(`\u001b`))
 	verdict := again.Report(t, wire.Result{
-		Job: offer.Job, Attempt: offer.Attempt, Status: wire.ResultFailed, Reason: "exit_code", Detail: hostile, ExitCode: 1,
+		Job: offer.Job, Attempt: offer.Attempt, Status: wire.ResultFailed, Reason: "exit_code", Detail: hostile, ExitCode: new(int64(1)),
 		Output: output, Head: []byte(hostile + "\xff"), Tail: []byte(hostile), LogBytes: 1 << 20,
 	})
 	if verdict != wire.VerdictStored {

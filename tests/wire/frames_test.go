@@ -68,11 +68,12 @@ func agentGoldens() []golden {
 		one("progress", wire.Progress{Job: job1, Attempt: 1, Percent: 100, Note: "frame 2400 of 2400"}),
 		one("result", wire.Result{
 			Job: job1, Attempt: 1, Status: wire.ResultFailed, Reason: "exit_code", Detail: "ffmpeg ended with 187",
-			ExitCode: -9, Output: []byte(`{"vmaf":92.544713}`), Head: []byte("\x00\xff raw"), Tail: []byte("end\n"),
+			ExitCode: new(int64(-9)), Output: []byte(`{"vmaf":92.544713}`), Head: []byte("\x00\xff raw"), Tail: []byte("end\n"),
 			LogBytes: wire.MaxInteger, Outputs: []wire.Output{{Name: "out.mp4", Digest: digest, Size: 1 << 33}},
 			FetchMs: 12, RunMs: 3456,
 		}),
-		one("result_least", wire.Result{Job: job1, Attempt: 1, Status: wire.ResultSucceeded}),
+		one("result_least", wire.Result{Job: job1, Attempt: 1, Status: wire.ResultSucceeded, ExitCode: new(int64(0))}),
+		one("result_no_program", wire.Result{Job: job1, Attempt: 1, Status: wire.ResultFailed, Reason: "start_failed"}),
 		one("log", wire.Log{Job: job1, Attempt: 1, Stream: wire.LogOutput, Offset: 70_000, Bytes: []byte("\x1b[1mframe 7\xff\n")}),
 		one("log_end", wire.Log{Job: job1, Attempt: 1, Stream: wire.LogOutput, Offset: 70_012, End: true}),
 		one("inventory", wire.Inventory{

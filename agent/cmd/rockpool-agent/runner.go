@@ -48,7 +48,7 @@ type printed struct {
 	Status   string          `json:"status"`
 	Reason   string          `json:"reason,omitempty"`
 	Detail   string          `json:"detail,omitempty"`
-	ExitCode int64           `json:"exitCode"`
+	ExitCode *int64          `json:"exitCode,omitempty"` // none: no program ran
 	RunMs    int64           `json:"runMs"`
 	Output   json.RawMessage `json:"output,omitempty"`
 	Outputs  []string        `json:"outputs,omitempty"`
@@ -68,7 +68,9 @@ func (c *runnerTestCommand) print(to io.Writer, r wire.Result) error {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	row := func(name string, value any) { _, _ = fmt.Fprintf(table, "%s\t%v\n", name, value) }
 	row("status", p.Status)
-	row("exit code", p.ExitCode)
+	if p.ExitCode != nil {
+		row("exit code", *p.ExitCode)
+	}
 	row("took", fmt.Sprintf("%d ms", p.RunMs))
 	if len(p.Output) > 0 {
 		row("output", string(p.Output))

@@ -52,7 +52,7 @@ func (s *Spec) runCommand(a *attempt, r *wire.Result, argv []string) error {
 	defer cancel()
 	why := s.watch(ctx, a, p)
 	end := p.finish()
-	r.ExitCode = int64(end.code)
+	r.ExitCode = new(int64(end.code))
 	if why != nil {
 		return why
 	}

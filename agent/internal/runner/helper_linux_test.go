@@ -323,6 +323,9 @@ func (r *rig) wait() Done {
 	r.t.Helper()
 	select {
 	case d := <-r.ended:
+		if !d.Ran && !d.Stopped && d.Result.ExitCode != nil {
+			r.t.Errorf("no program ran, and it ended with %d", *d.Result.ExitCode)
+		}
 		return d
 	case <-time.After(patience):
 		r.t.Fatalf("no attempt ended within %v", patience)

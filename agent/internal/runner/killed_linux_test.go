@@ -46,8 +46,8 @@ func TestTerm_WhatATermedToolSaysIsNoSuccess(t *testing.T) {
 	if log := string(got.Head) + string(got.Tail); !strings.Contains(log, "progress=end") {
 		t.Errorf("it did not say progress=end: %s", log)
 	}
-	if got.Status != wire.ResultFailed || got.Reason != causeExitCode || got.ExitCode != 255 || len(got.Outputs) != 0 || r.sink.tries != 0 {
-		t.Errorf("%s %s %q, exit code %d, %d outputs", got.Status, got.Reason, got.Detail, got.ExitCode, len(got.Outputs))
+	if got.Status != wire.ResultFailed || got.Reason != causeExitCode || *got.ExitCode != 255 || len(got.Outputs) != 0 || r.sink.tries != 0 {
+		t.Errorf("%s %s %q, exit code %d, %d outputs", got.Status, got.Reason, got.Detail, *got.ExitCode, len(got.Outputs))
 	}
 }
 
@@ -61,8 +61,8 @@ func TestKill_IsNamed(t *testing.T) {
 			_ = syscall.Kill(pid, signal)
 		}
 		want := map[syscall.Signal]string{syscall.SIGKILL: "SIGKILL", syscall.SIGSEGV: "SIGSEGV"}[signal]
-		if got := r.wait().Result; got.Reason != causeSignaled || !strings.Contains(got.Detail, want) || got.ExitCode != 128+int64(signal) || len(got.Outputs) != 0 {
-			t.Errorf("%s %q, exit code %d", got.Reason, got.Detail, got.ExitCode)
+		if got := r.wait().Result; got.Reason != causeSignaled || !strings.Contains(got.Detail, want) || *got.ExitCode != 128+int64(signal) || len(got.Outputs) != 0 {
+			t.Errorf("%s %q, exit code %d", got.Reason, got.Detail, *got.ExitCode)
 		}
 	}
 }

@@ -201,7 +201,7 @@ func TestResult_JudgesExitAndFiles(t *testing.T) {
 			if got.Status != tc.status || got.Reason != tc.cause || !strings.Contains(got.Detail, tc.detail) {
 				t.Fatalf("%s %s %q, want %s %s %q", got.Status, got.Reason, got.Detail, tc.status, tc.cause, tc.detail)
 			}
-			if tc.status == wire.ResultSucceeded && (!json.Valid(got.Output) || len(got.Outputs) != 2 || got.Outputs[0].Size != 2 || got.ExitCode != 3) {
+			if tc.status == wire.ResultSucceeded && (!json.Valid(got.Output) || len(got.Outputs) != 2 || got.Outputs[0].Size != 2 || *got.ExitCode != 3) {
 				t.Errorf("result %+v", got)
 			}
 		})

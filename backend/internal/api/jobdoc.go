@@ -139,7 +139,7 @@ func (a *API) jobOf(insert *core.JobInsert, row *core.JobRow, result *fleet.Resu
 		NotBefore: a.wall(row.NotBefore), Waits: row.Waits,
 	}
 	if result != nil {
-		job.ExitCode, job.Output, job.Outputs = &result.ExitCode, result.Output, result.Outputs
+		job.ExitCode, job.Output, job.Outputs = result.ExitCode, result.Output, result.Outputs
 	}
 	doc := jobDoc(job)
 	if row.Cause == fleet.CausePoolExhausted && row.Decision != nil {

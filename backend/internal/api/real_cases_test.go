@@ -187,10 +187,11 @@ func TestAPI_WhoWaitsReadsWhatIsStored(t *testing.T) {
 	output, file := []byte(`{"z": [1,  2]}`), fleet.Output{Name: "clip", Digest: "sha256:" + strings.Repeat("0", 64), Size: 1}
 	for name, result := range map[string]fleet.Result{
 		"small":     {Status: fleet.ResultSucceeded, Output: output, LogBytes: 7},
-		"empty":     {Status: fleet.ResultSucceeded},
+		"empty":     {Status: fleet.ResultSucceeded, ExitCode: new(int64(0))},
+		"no start":  {Status: fleet.ResultFailed, Cause: fleet.CauseStartFailed},
 		"files":     {Status: fleet.ResultSucceeded, Output: output, Outputs: []fleet.Output{file}, Head: []byte("log")},
 		"large":     {Status: fleet.ResultSucceeded, Output: []byte(`"` + strings.Repeat("x", 8<<10) + `"`)},
-		"exit code": {Status: fleet.ResultFailed, Cause: fleet.CauseExitCode, Detail: "exit 3", ExitCode: 3},
+		"exit code": {Status: fleet.ResultFailed, Cause: fleet.CauseExitCode, Detail: "exit 3", ExitCode: new(int64(3))},
 	} {
 		ended := make(chan struct{})
 		go func() {
@@ -206,6 +207,9 @@ func TestAPI_WhoWaitsReadsWhatIsStored(t *testing.T) {
 		var job rest.Job
 		if err := json.Unmarshal(answered, &job); err != nil || job.EndedAt == nil || job.StartedAt == nil {
 			t.Errorf("%s: %s, %v", name, answered, err)
+		}
+		if (job.ExitCode != nil) != (result.ExitCode != nil) { // 0 would say that a program ran, and well
+			t.Errorf("%s: %s", name, answered)
 		}
 		s.must(200, ann, http.MethodGet, "/v1/jobs/"+job.ID, "", &stored)
 		if !bytes.Equal(answered, stored) {

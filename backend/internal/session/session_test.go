@@ -174,7 +174,7 @@ func TestMessages_BecomeEventsOfTheLoop(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.join("ams-1", r.node("ams-1"))
 	id := job(1).String()
-	result := wire.Result{Job: id, Attempt: 2, Status: wire.ResultFailed, Reason: "made_up", Detail: "no\x1b[31m", ExitCode: 3, Output: []byte(`{"a":1}`)}
+	result := wire.Result{Job: id, Attempt: 2, Status: wire.ResultFailed, Reason: "made_up", Detail: "no\x1b[31m", ExitCode: new(int64(3)), Output: []byte(`{"a":1}`)}
 	a.say(
 		wire.Heartbeat{Accepting: true, Health: wire.Health{OK: true}},
 		wire.Accept{Job: id, Attempt: 1}, wire.Decline{Job: id, Attempt: 1, Reason: "busy\n"}, wire.Progress{Job: id, Attempt: 2, Percent: 40},
@@ -195,7 +195,7 @@ func TestMessages_BecomeEventsOfTheLoop(t *testing.T) {
 		t.Errorf("after goodbye: %s", code)
 	}
 	got := r.loop.result[0]
-	if got.Status != fleet.ResultFailed || got.Cause != fleet.CauseExitCode || got.Detail != "no[31m" || got.ExitCode != 3 {
+	if got.Status != fleet.ResultFailed || got.Cause != fleet.CauseExitCode || got.Detail != "no[31m" || *got.ExitCode != 3 {
 		t.Errorf("result %+v", got)
 	}
 	messages, _ := wire.DecodeFrame(frameOf(t, result), wire.DefaultLimits())

@@ -79,7 +79,7 @@ func (j *job) outcomeOn(n *node, attempt int32) (Time, *fleet.Result) {
 	case n.spoils == "start_failed":
 		res.Status, res.Cause, length = fleet.ResultFailed, fleet.CauseStartFailed, 5
 	case n.spoils == "exit_code", j.fails:
-		res.Status, res.Cause, res.ExitCode = fleet.ResultFailed, fleet.CauseExitCode, 1
+		res.Status, res.Cause, res.ExitCode = fleet.ResultFailed, fleet.CauseExitCode, new(int64(1))
 	}
 	return length, n.resultOf(attempt, res, ref)
 }

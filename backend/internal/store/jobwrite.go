@@ -111,7 +111,11 @@ func (c *updateColumns) addResult(res *fleet.Result) (apart bool) {
 		return false
 	}
 	apart = len(res.Output) > maxRowOutput || len(res.Head)+len(res.Tail)+len(res.Outputs) > 0
-	c.exitCode.int8(res.ExitCode)
+	if res.ExitCode == nil {
+		c.exitCode.null()
+	} else {
+		c.exitCode.int8(*res.ExitCode)
+	}
 	if apart || len(res.Output) == 0 {
 		c.output.null()
 	} else {

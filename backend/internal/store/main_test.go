@@ -94,7 +94,7 @@ func (h *house) finish(e *core.Effects, jobs ...*fleet.JobSpec) {
 		row.State, row.Outcome, row.StartedAt, row.EndedAt = fleet.JobSucceeded, fleet.AttemptEnded, now(), now()
 		e.Updates = append(e.Updates, core.JobUpdate{
 			Job: spec.ID, FromState: fleet.JobOffered, FromAttempt: 1, Row: row,
-			Result: &fleet.Result{Output: []byte(`{"vmaf": 92.5}`), LogBytes: 12, Digest: [32]byte{1}},
+			Result: &fleet.Result{ExitCode: new(int64(0)), Output: []byte(`{"vmaf": 92.5}`), LogBytes: 12, Digest: [32]byte{1}},
 		})
 		release := h.reserve(spec)
 		release.Release = true

@@ -325,7 +325,7 @@ func TestCommitLargeResults(t *testing.T) {
 	h.commit(e)
 	h.finish(end, jobs...)
 	large := fmt.Sprintf("[%s1]", strings.Repeat("0, ", 3000))
-	end.Updates[0].Result = &fleet.Result{Output: []byte(large), ExitCode: 3, LogBytes: 70000, Head: []byte("first\n"), Tail: []byte("last\xff\n"),
+	end.Updates[0].Result = &fleet.Result{Output: []byte(large), ExitCode: new(int64(3)), LogBytes: 70000, Head: []byte("first\n"), Tail: []byte("last\xff\n"),
 		Outputs: []fleet.Output{{Name: "log.json", Digest: "sha256:ab", Size: 7}}, Digest: [32]byte{7}}
 	h.commit(end)
 	job := h.job(jobs[0].ID)

@@ -448,7 +448,7 @@ export interface Result {
   status: "succeeded" | "failed" | "timed_out" | "canceled";
   reason: string; // a reason code of core/fleet
   detail: string; // one line for people
-  exit_code: number;
+  exit_code: number | null; // none: no program ran
   output: Uint8Array;
   head: Uint8Array;
   tail: Uint8Array;
@@ -463,7 +463,7 @@ export const resultShape: Shape<Result> = fields<Result>({
   status: str as Shape<"succeeded" | "failed" | "timed_out" | "canceled">,
   reason: str,
   detail: str,
-  exit_code: int,
+  exit_code: maybe(int),
   output: bin,
   head: bin,
   tail: bin,

@@ -167,7 +167,7 @@ type Result struct {
 	Status   ResultStatus
 	Cause    Cause
 	Detail   string // one line for people, cleaned
-	ExitCode int64
+	ExitCode *int64 // nil: no program ran
 	Output   []byte // a JSON document or empty
 	Head     []byte // of the log
 	Tail     []byte
