@@ -87,7 +87,7 @@ type Config struct {
 	SpoolLimit  int64             `toml:"spool_limit" help:"results that may wait for the control plane; full: no new work"`
 	RPCTimeout  settings.Duration `toml:"rpc_timeout" help:"longest wait for any answer of the control plane, 100ms to 5m"`
 	StopTimeout settings.Duration `toml:"stop_timeout" help:"how long running jobs may go on after SIGTERM"`
-	StopGrace   settings.Duration `toml:"stop_grace" help:"from TERM to KILL when a job is ended, at most 7s"`
+	StopGrace   settings.Duration `toml:"stop_grace" help:"from TERM to KILL when this node ends a job by itself, at most 7s; a cancel brings its own"`
 
 	LogLevel  string `toml:"log_level" help:"debug, info, warn or error"`
 	LogFormat string `toml:"log_format" help:"text or json"`

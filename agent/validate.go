@@ -262,14 +262,12 @@ func (c *Config) warnings() (list []string) {
 	if u, err := url.Parse(c.ServerURL); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) && !isTailnet(u.Hostname()) {
 		list = append(list, "server_url: plain http to another machine: secrets and results can be read on the way")
 	}
-	if c.JobUser == "" && c.startsPrograms() {
+	book, err := c.book()
+	if err != nil {
+		return list
+	}
+	if c.JobUser == "" && len(book.Programs()) > 0 {
 		list = append(list, "job_user: is not set: jobs run as the agent's own user and can read its secret and change its files; docs/runners.md says how to keep them apart")
 	}
-	return list
-}
-
-// startsPrograms reports that jobs run programs here, by whatever runner.
-func (c *Config) startsPrograms() bool {
-	book, err := c.book()
-	return err == nil && len(book.Programs()) > 0
+	return append(list, book.Warnings()...)
 }

@@ -33,17 +33,19 @@ func (r *Result) inLog(log []byte) ([]byte, error) {
 	if len(all) == 0 {
 		return nil, failed(causeOutputMissing, "the log holds nothing that result.pattern matches")
 	}
-	document := map[string]json.Number{}
+	last, document := all[len(all)-1], map[string]json.Number{}
 	for i, name := range r.pattern.SubexpNames() {
-		text := string(all[len(all)-1][i])
-		if name == "" || text == "" {
+		if name == "" || last[i] == nil { // a group that took no part in the match
 			continue
 		}
-		number, err := finite(name, text)
+		number, err := finite(name, string(last[i]))
 		if err != nil {
 			return nil, because(err, "log")
 		}
 		document[name] = number
+	}
+	if len(document) == 0 {
+		return nil, failed(causeOutputMissing, "the log holds no number where result.pattern matches")
 	}
 	return json.Marshal(document)
 }
@@ -53,8 +55,9 @@ func (r *Result) inLog(log []byte) ([]byte, error) {
 var plainNumber = regexp.MustCompile(`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$`)
 
 // noFinite is how programs print NaN and infinity: glibc (-nan, nan(0x1)), Microsoft's
-// libraries (-nan(ind), 1.#INF00), AIX (NaNQ), Go and Python (+Inf, NaN).
-const noFinite = `[+-]*(?i:[qs]?nan[qs]?(?:0x[0-9a-f]+)?|inf(?:inity)?|[0-9]\.#(?:inf|ind|[qs]?nan)[0-9]*)\b`
+// libraries (-nan(ind), 1.#INF00, and 1.#J or 1.$ where they round that), AIX (NaNQ),
+// Go and Python (+Inf, NaN), and with a unit (infdB).
+const noFinite = `[+−-]*(?i:(?:[qs]?nan[qs]?(?:0x[0-9a-f]+)?|inf(?:inity)?)(?:db)?\b|[0-9]+\.[#$]\w*|∞)`
 
 // printedNoFinite is one in a log, with whatever stands around it.
 var printedNoFinite = regexp.MustCompile(`^\W*` + noFinite)

@@ -80,13 +80,13 @@ func (s *Spec) prepare() error {
 	if err := ids.CheckName(s.Name); err != nil {
 		return fmt.Errorf("name: %w", err)
 	}
-	s.fillDefaults()
 	s.Params = maps.Clone(s.Params) // checking completes them; the configuration stays as it was read
-	for _, check := range []func() error{s.checkFiles, s.checkUnpack, s.checkSuccess, s.checkResult, s.checkParams, s.checkEnv, s.checkLimits, s.findProgram, s.checkBackend} {
+	for _, check := range []func() error{s.checkFiles, s.checkUnpack, s.checkSuccess, s.checkResult, s.checkParams, s.checkEnv, s.checkLimits, s.findProgram, s.checkBackend, s.checkEffect} {
 		if err := check(); err != nil {
 			return err
 		}
 	}
+	s.fillDefaults()
 	return nil
 }
 
@@ -229,7 +229,7 @@ func (s *Spec) checkLimits() error {
 		return fmt.Errorf("log_limit and disk_limit: must be sizes such as 8MiB")
 	case s.MemoryLimit != 0 && s.MemoryLimit < minMemoryLimit:
 		return fmt.Errorf("memory_limit: must be a size such as 512MiB, %v at least", minMemoryLimit)
-	case s.ProcessLimit < 1:
+	case s.ProcessLimit < 0:
 		return fmt.Errorf("process_limit: must be 1 or more")
 	}
 	return nil

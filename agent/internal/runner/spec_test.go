@@ -27,6 +27,14 @@ func TestBook_RefusesWithTheSetting(t *testing.T) {
 		"unknown hole":          {func(s *Spec) { s.Argv = []string{"sh", "{{in.clip}}"} }, "is not declared"},
 		"unpack no input":       {func(s *Spec) { s.Unpack = []string{"clip"} }, "unpack:"},
 		"unpack less than none": {func(s *Spec) { s.UnpackLimit = -1 }, "unpack_limit:"},
+		"bin for nothing":       {func(s *Spec) { s.Bin = "sh" }, "bin: has no effect"},
+		"time of no self-test":  {func(s *Spec) { s.SelfTestTime = settings.Duration(time.Second) }, "selftest_timeout: has no effect"},
+		"limit of no archive":   {func(s *Spec) { s.UnpackLimit = 1 << 20 }, "unpack_limit: has no effect"},
+		"param for nothing":     {func(s *Spec) { s.Params = map[string]Param{"p": {Type: "bool"}} }, "params.p: has no effect"},
+		"param of a self-test": {func(s *Spec) {
+			s.Params, s.Argv, s.SelfTest = map[string]Param{"p": {Type: "bool"}}, []string{"sh", "{{param.p}}"}, []string{"sh", "{{param.p}}"}
+		}, "selftest[1]: {{param.p}} is a job's"},
+		"input of a self-test":  {func(s *Spec) { s.Inputs, s.SelfTest = []string{"a"}, []string{"sh", "x={{in.a}}"} }, "selftest[1]: {{in.a}} is a job's"},
 		"open hole":             {func(s *Spec) { s.Argv = []string{"sh", "{{in.clip"} }, "without }}"},
 		"output with a path":    {func(s *Spec) { s.Outputs = []string{"../x"} }, "no plain file name"},
 		"input twice":           {func(s *Spec) { s.Inputs = []string{"a", "a"} }, "stands there twice"},
@@ -44,7 +52,7 @@ func TestBook_RefusesWithTheSetting(t *testing.T) {
 		"selftest hangs": {func(s *Spec) {
 			s.SelfTest, s.SelfTestTime = []string{"sh", "-c", "sleep 600"}, settings.Duration(100*time.Millisecond)
 		}, `sh -c sleep 600: did not end within 100ms: make it shorter, or raise selftest_timeout`},
-		"selftest in no time": {func(s *Spec) { s.SelfTestTime = -1 }, "selftest_timeout"},
+		"selftest in no time": {func(s *Spec) { s.SelfTestTime = -1 }, "selftest_timeout: must be"},
 		"selftest is killed":  {func(s *Spec) { s.SelfTest = []string{"sh", "-c", "kill -9 $$"} }, "signal: killed"},
 		"selftest fails":      {func(s *Spec) { s.SelfTest = []string{"sh", "-c", "echo no device >&2; exit 1"} }, "no device"},
 	} {
@@ -68,8 +76,19 @@ func TestBook_RefusesWithTheSetting(t *testing.T) {
 	}
 }
 
+func TestBook_WarnsOfVariablesThatTheAgentDoesNotHave(t *testing.T) {
+	specs := []Spec{{Name: "a", Argv: []string{"sh"}, Env: []string{"PATH", "EMPTY", "PAT"}}, {Name: "b", Argv: []string{"sh"}, Env: []string{"EMPTY"}}}
+	book, err := NewBook(specs, Builtins{Enabled: []string{"checksum"}}, "cpu", []string{"PATH=/bin", "EMPTY="})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := book.Warnings(); len(got) != 1 || !strings.Contains(got[0], `runner "a": env: has no effect: PAT is not set`) {
+		t.Errorf("warned %q", got)
+	}
+}
+
 func TestParams_OnlyWhatIsDeclaredAndWithinBounds(t *testing.T) {
-	s := Spec{Name: "tool", Argv: []string{"sh"}, Params: map[string]Param{
+	s := Spec{Name: "tool", Argv: []string{"sh", "{{param.crf}}{{param.speed}}{{param.preset}}{{param.audio}}{{param.title}}"}, Params: map[string]Param{
 		"crf":    {Type: "int", Min: ptr(0.0), Max: ptr(51.0), Default: ptr("23")},
 		"speed":  {Type: "number", Default: ptr("1.0"), Min: ptr(0.5)},
 		"preset": {Type: "enum", Values: []string{"fast", "slow"}, Default: ptr("fast")},

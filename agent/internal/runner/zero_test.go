@@ -65,6 +65,7 @@ func withZero(path []string, zero string) string {
 	lines := map[string]string{"name": `"tool"`, "argv": `["sh"]`}
 	if path[0] == "params" && len(path) > 1 {
 		lines["params.p.type"] = `"string"`
+		lines["argv"] = `["sh", "{{param.p}}"]`
 		if path[2] == "min" || path[2] == "max" {
 			lines["params.p.type"] = `"number"`
 		}

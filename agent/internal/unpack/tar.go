@@ -2,6 +2,7 @@ package unpack
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"io"
@@ -25,13 +26,33 @@ func (t *tree) tar(from io.Reader) error {
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return t.ending(stream)
 		}
 		if err != nil {
 			return broken(t.ctx, err)
 		}
 		if err := t.member(header, archive); err != nil {
 			return err
+		}
+	}
+}
+
+// ending demands the mark that an archive ends with, which one that was cut does not
+// have, and behind it nothing but the zeros that fill its last record.
+func (t *tree) ending(stream *bounded) error {
+	if stream.ended {
+		return refuse("it is broken: it ends before its end mark, maybe it was cut")
+	}
+	part := make([]byte, 32<<10)
+	for {
+		n, err := stream.Read(part)
+		switch {
+		case len(bytes.TrimLeft(part[:n], "\x00")) > 0:
+			return refuse("it is broken: something else stands behind its end")
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return broken(t.ctx, err)
 		}
 	}
 }
@@ -54,6 +75,8 @@ type bounded struct {
 	from io.Reader
 	left int64
 	over func() error
+	// ended: more was asked for than there is.
+	ended bool
 }
 
 // Read implements io.Reader.
@@ -63,5 +86,6 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	n, err := b.from.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
+	b.ended = b.ended || n == 0 && errors.Is(err, io.EOF)
 	return n, err
 }

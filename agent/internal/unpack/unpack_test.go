@@ -192,6 +192,45 @@ func TestArchive_GivesWhatWasPacked(t *testing.T) {
 	}
 }
 
+// However a tar is cut, it is not taken for whole: its blocks alone do not tell.
+func TestArchive_OneThatIsCutAnywhereIsRefused(t *testing.T) {
+	whole := tarOf(t, member{name: "a", content: strings.Repeat("x", 512)}, member{name: "zeros", zeros: 2048}, member{name: "b/"})
+	for size := 0; size < len(whole); size += 256 {
+		for kind, archive := range map[string][]byte{"tar": whole[:size], "tar.gz": gzipOf(t, whole[:size])} {
+			var refused *Refused
+			if _, err := take(t, archive, wide); !errors.As(err, &refused) {
+				t.Errorf("%s: the first %d bytes of %d: %v", kind, size, len(whole), err)
+			}
+		}
+	}
+	packed := gzipOf(t, whole)
+	for size := range packed {
+		var refused *Refused
+		if _, err := take(t, packed[:size], wide); !errors.As(err, &refused) {
+			t.Errorf("the first %d bytes of a tar.gz of %d: %v", size, len(packed), err)
+		}
+	}
+}
+
+func TestArchive_BehindTheEndOfATarAreZerosOnly(t *testing.T) {
+	whole := tarOf(t, member{name: "a", content: "x"})
+	for name, c := range map[string]struct {
+		behind []byte
+		ok     bool
+	}{
+		"nothing": {nil, true}, "a record": {make([]byte, 10<<10), true}, "some zeros": {make([]byte, 100), true},
+		"text": {[]byte("hello"), false}, "another tar": {whole, false}, "zeros and text": {append(make([]byte, 70_000), 'x'), false},
+	} {
+		long := append(slices.Clone(whole), c.behind...)
+		for kind, archive := range map[string][]byte{"tar": long, "tar.gz": gzipOf(t, long)} {
+			var refused *Refused
+			if _, err := take(t, archive, wide); (err == nil) != c.ok || err != nil && !errors.As(err, &refused) {
+				t.Errorf("%s behind a %s: %v", name, kind, err)
+			}
+		}
+	}
+}
+
 // corpus is archives that nobody should have sent, with a word of the refusal.
 func corpus(t testing.TB) map[string]struct {
 	archive []byte
