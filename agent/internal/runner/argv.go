@@ -122,7 +122,7 @@ func (s *Spec) start(a *attempt, argv []string, out *output) (*process, error) {
 	}
 	p, err := start(command{
 		argv: argv, env: slices.Concat([]string{"TMPDIR=" + a.tmpDir()}, book.allowed(s.Env), m.env()), dir: a.workDir(), marker: m,
-		limits: s.limits(), account: book.account, cgroup: group, output: out,
+		limits: s.limits(), account: book.account, cgroup: group, output: out, threads: &a.set.threads,
 	})
 	if err != nil {
 		group.remove()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"time"
 )
 
@@ -19,6 +18,7 @@ type command struct {
 	account *Account // nil: the agent's own
 	cgroup  *cgroup  // nil: none; else the process removes it
 	output  *output
+	threads *threads
 }
 
 // marker is what every process of an attempt has in its environment. The folder
@@ -66,7 +66,7 @@ func start(c command) (*process, error) {
 		log: read, logged: make(chan struct{}), output: c.output,
 	}
 	started := make(chan error, 1)
-	go onOwnThread(func() { p.live(c, started) })
+	c.threads.run(func() { p.live(c, started) })
 	err = <-started
 	_ = write.Close() // the child has its own
 	if err != nil {
@@ -74,25 +74,6 @@ func start(c command) (*process, error) {
 	}
 	go p.output.drain(read, p.logged)
 	return p, nil
-}
-
-// onOwnThread runs f on a thread that ends with it. The kernel kills a child when
-// the thread that started it ends, and so also when the agent dies; and nothing else
-// ever runs on a thread that was made ready for a child. The process's first thread
-// is none of these: its children are orphans.
-func onOwnThread(f func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // for good: a goroutine that ends so takes its thread along
-		if onFirstThread() {
-			onOwnThread(f) // on another one, while this one is taken
-			runtime.UnlockOSThread()
-			return
-		}
-		f()
-	}()
-	<-done
 }
 
 // live starts the child and waits for its end.

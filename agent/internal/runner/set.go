@@ -54,6 +54,7 @@ type Set struct {
 	mu      sync.Mutex
 	running map[nodecore.Ref]*attempt
 	group   sync.WaitGroup
+	threads threads
 }
 
 // New makes the folder for attempts, kills what an earlier life of the agent left
@@ -151,6 +152,7 @@ func (s *Set) Close(within time.Duration) bool {
 		}
 	}
 	s.mu.Unlock()
+	s.threads.close()
 	ended := make(chan struct{})
 	go func() {
 		s.group.Wait()
