@@ -7,19 +7,21 @@ import (
 	"rockpool/tests/rig"
 )
 
-// BenchmarkIdle is the memory of a server that has nothing to do and is watched, as
-// it is after its start, beside the plain one, and that of an agent. The profile of
-// its heap comes after: writing one reads the program's tables, which are resident
-// from then on. Run it with -benchtime=1x.
+// BenchmarkIdle is the memory of a server that has nothing to do and is watched: one
+// that was set up before and has started again; beside the plain one, and that of an
+// agent. The profile of its heap comes after: writing one reads the program's tables,
+// which are resident from then on. Run it with -benchtime=1x.
 func BenchmarkIdle(b *testing.B) {
 	for range b.N {
-		s := rig.NewUnclaimed(b)
+		s := rig.NewServer(b)
+		user, _ := s.NewUser(b, "idle", "idle")
+		license := s.NewLicense(b, user, 1)
+		s.Stop(b)
+		s.Start(b)
 		ours, bare := &target{pid: s.PID(), debug: s.DebugURL()}, plain(b, 1)
 		server, beside := ours.watched(b), bare.watched(b)
 		profiled := ours.measure(b)
-		s.Claim(b)
-		user, _ := s.NewUser(b, "idle", "idle")
-		agent := rig.NewAgent(b, s, rig.AgentOptions{Name: "idle", License: s.NewLicense(b, user, 1), Slots: 1, More: `builtins = ["checksum"]`})
+		agent := rig.NewAgent(b, s, rig.AgentOptions{Name: "idle", License: license, Slots: 1, More: `builtins = ["checksum"]`})
 		node := &target{pid: agent.PID()}
 		const mib = 1 << 20
 		b.ReportMetric(profiled.heap/mib, "heap-MiB")
