@@ -49,12 +49,21 @@ func BenchmarkCommit(b *testing.B) {
 // then its end.
 func BenchmarkCommitOne(b *testing.B) {
 	h := newHouse(b)
+	conn, err := pgx.Connect(ctx, h.urls.Admin)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	jobs := spent{postmaster: postmasterOf(conn)}
 	for b.Loop() {
 		start, end := &core.Effects{}, &core.Effects{}
 		h.finish(end, h.submit(start, 1)...)
-		h.commit(start)
-		h.commit(end)
+		jobs.add(func() {
+			h.commit(start)
+			h.commit(end)
+		})
 	}
+	jobs.report(b, "job")
 }
 
 // life is 512 jobs from insert to end, in two commits.

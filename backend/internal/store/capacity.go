@@ -98,7 +98,7 @@ const slotsSQL = `
 	WHERE n.id = u.id AND n.id = ANY ($1)
 	  AND (u.pool = '' OR coalesce(n.pool_id, 'default') = u.pool AND NOT n.held)
 	  AND (NOT u.takes OR n.left_at IS NULL AND n.reserved_slots + u.slots <= n.slots)
-	RETURNING n.id`
+	RETURNING n.id, u.takes`
 
 const resourcesSQL = `
 	UPDATE node_resources AS r SET
@@ -107,7 +107,13 @@ const resourcesSQL = `
 	FROM unnest($1::text[], $2::text[], $3::text[], $4::int8[]) AS u(node, kind, name, amount)
 	WHERE r.node_id = ANY ($1) AND r.node_id = u.node AND r.kind = u.kind AND r.name = u.name
 	  AND (u.amount <= 0 OR r.reserved + u.amount <= r.capacity)
-	RETURNING r.node_id, r.kind, r.name`
+	RETURNING r.node_id, r.kind, r.name, u.amount`
+
+// Only what takes must be there.
+var (
+	addSlots     = counted(slotsSQL, "count(*) FILTER (WHERE takes)", 4)
+	addResources = counted(resourcesSQL, "count(*) FILTER (WHERE amount > 0)", 4)
+)
 
 func (r *round) queueCapacity() {
 	if len(r.capacity.nodes) == 0 {
@@ -116,12 +122,15 @@ func (r *round) queueCapacity() {
 	nodes := slices.Sorted(maps.Keys(r.capacity.nodes))
 	slots := make([]int64, len(nodes))
 	pools := make([]string, len(nodes))
-	takes := make([]bool, len(nodes))
+	takes, taking := make([]bool, len(nodes)), 0
 	for i, id := range nodes {
 		n := r.capacity.nodes[id]
 		slots[i], pools[i], takes[i] = n.slots, n.pool, n.takes
+		if n.takes {
+			taking++
+		}
 	}
-	r.batch.Queue(slotsSQL, nodes, slots, pools, takes).Query(func(rows pgx.Rows) error {
+	r.expect(addSlots, taking, func(rows pgx.Rows) error {
 		there := make(map[string]bool, len(nodes))
 		for rows.Next() {
 			there[string(rows.RawValues()[0])] = true
@@ -132,7 +141,7 @@ func (r *round) queueCapacity() {
 			}
 		}
 		return rows.Err()
-	})
+	}, nodes, slots, pools, takes)
 	r.queueResources()
 }
 
@@ -153,11 +162,15 @@ func (r *round) queueResources() {
 	wanted := slices.SortedFunc(maps.Keys(r.capacity.resources), holding.compare)
 	var nodes, kinds, names []string
 	var amounts []int64
+	taking := 0
 	for _, h := range wanted {
 		nodes, kinds, names = append(nodes, h.node), append(kinds, h.kind), append(names, h.name)
 		amounts = append(amounts, r.capacity.resources[h])
+		if r.capacity.resources[h] > 0 {
+			taking++
+		}
 	}
-	r.batch.Queue(resourcesSQL, nodes, kinds, names, amounts).Query(func(rows pgx.Rows) error {
+	r.expect(addResources, taking, func(rows pgx.Rows) error {
 		there := make(map[holding]bool, len(wanted))
 		for rows.Next() {
 			v := rows.RawValues()
@@ -169,7 +182,7 @@ func (r *round) queueResources() {
 			}
 		}
 		return rows.Err()
-	})
+	}, nodes, kinds, names, amounts)
 }
 
 func demands(v *core.Reservation, wanted holding) (found bool) {

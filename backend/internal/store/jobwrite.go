@@ -41,7 +41,7 @@ func (r *round) queueInserts() {
 	if c.id.n == 0 {
 		return
 	}
-	r.queueKeys(jobKeysSQL, keyed)
+	r.queueKeys(jobKeys, keyed)
 	r.batch.Queue(insertJobsSQL, params(c.columns())...)
 }
 
@@ -61,6 +61,7 @@ var (
 	FROM ` + unnested(updatedColumns) + `
 	WHERE j.id = u.id AND j.id = ANY ($1) AND j.id BETWEEN $25 AND $26 AND j.state = u.from_state AND j.attempt = u.from_attempt
 	RETURNING j.id`
+	updateJobs = counted(updateJobsSQL, "count(*)", 26)
 )
 
 func (r *round) queueUpdates() {
@@ -85,7 +86,7 @@ func (r *round) queueUpdates() {
 		return
 	}
 	low, high := bounds(sent)
-	r.batch.Queue(updateJobsSQL, params(c.columns(), [16]byte(low), [16]byte(high))...).Query(r.refuseMissing(sent, core.RefusedStale))
+	r.expect(updateJobs, len(sent), r.refuseMissing(sent, core.RefusedStale), params(c.columns(), [16]byte(low), [16]byte(high))...)
 	r.queueResults(apart)
 }
 

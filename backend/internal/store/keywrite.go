@@ -13,6 +13,11 @@ type newKey struct {
 	work      ids.JobID
 }
 
+var (
+	jobKeys       = counted(jobKeysSQL, "count(*)", 4)
+	placementKeys = counted(placementKeysSQL, "count(*)", 4)
+)
+
 const (
 	jobKeysSQL = `
 	INSERT INTO idempotency (user_id, key, request_digest, job_id)
@@ -27,7 +32,7 @@ const (
 )
 
 // queueKeys comes before the work: a key that is there already refuses it.
-func (r *round) queueKeys(sql string, keyed []newKey) {
+func (r *round) queueKeys(c countedSQL, keyed []newKey) {
 	if len(keyed) == 0 {
 		return
 	}
@@ -40,5 +45,5 @@ func (r *round) queueKeys(sql string, keyed []newKey) {
 		work.uuid(k.work)
 		sent = append(sent, k.work)
 	}
-	r.batch.Queue(sql, &submitter, &key, &digest, &work).Query(r.refuseMissing(sent, core.RefusedIdempotency))
+	r.expect(c, len(sent), r.refuseMissing(sent, core.RefusedIdempotency), &submitter, &key, &digest, &work)
 }

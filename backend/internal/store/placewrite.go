@@ -80,7 +80,7 @@ func (r *round) queuePlacements() {
 	if len(made) == 0 {
 		return
 	}
-	r.queueKeys(placementKeysSQL, keyed)
+	r.queueKeys(placementKeys, keyed)
 	c := &fresh
 	r.batch.Queue(insertPlacementsSQL, &c.id, &c.state, &c.expires, &c.ended, &c.app, &c.owner, &c.submitter, &c.role, &c.key, &c.fallback,
 		&c.spec, &c.decision, &c.created).Query(r.refuseMissing(made, core.RefusedStale))

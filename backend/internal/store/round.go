@@ -13,6 +13,7 @@ type round struct {
 	e     *core.Effects
 	out   *leftOut
 	batch *pgx.Batch
+	whole bool // it is sent as a whole: PostgreSQL counts what came back
 
 	capacity capacity
 	stale    []core.Refusal // jobs and sessions that are not as memory believed

@@ -19,8 +19,10 @@ import (
 //
 // It is optimistic: everything is sent as memory believes it, and each statement
 // checks in SQL what memory believed (shard's epoch, node's pool, holds and
-// capacity, job's state and attempt). What does not come back is left out, with
-// everything else of the same job, and the rest is sent again.
+// capacity, job's state and attempt). A batch is first sent as a whole, with its
+// commit, in one trip (whole.go), and PostgreSQL takes all of it or nothing. When it
+// does not, the batch goes again step by step: what does not come back is left out,
+// with everything else of the same job, and the rest is sent again.
 type Writer struct {
 	db    *DB
 	epoch int64
@@ -74,6 +76,9 @@ func (w *Writer) Commit(ctx context.Context, e *core.Effects) ([]core.Refusal, e
 		return nil, nil
 	}
 	if err := w.connect(ctx); err != nil {
+		return nil, err
+	}
+	if taken, err := w.sendWhole(ctx, e); taken || err != nil {
 		return nil, err
 	}
 	out := &leftOut{}

@@ -134,8 +134,27 @@ func (h *house) holdCommits() (release func()) {
 func (h *house) commitWaits(conn *pgx.Conn) bool {
 	var n int
 	h.must(conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rockpool writer'
-		AND datname = current_database() AND query = 'COMMIT' AND wait_event_type = 'Lock'`).Scan(&n))
+		AND datname = current_database() AND wait_event_type = 'Lock' AND wait_event = 'advisory'`).Scan(&n))
 	return n == 1
+}
+
+// What fails at the commit is not committed, and that is known.
+func TestCommitFailsAtItsEnd(t *testing.T) {
+	h := newHouse(t)
+	h.urls.Exec(t, `CREATE FUNCTION fail_at_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '53100'; END $$`)
+	h.urls.Exec(t, `CREATE CONSTRAINT TRIGGER fail_at_commit AFTER INSERT ON idempotency DEFERRABLE INITIALLY DEFERRED
+		FOR EACH ROW EXECUTE FUNCTION fail_at_commit()`)
+	e := h.batch(1)
+	e.Inserts[0].IdempotencyKey = "key"
+	_, err := h.w.Commit(ctx, e)
+	wantCode(t, err, fleet.CodeUnavailable)
+	if errors.Is(err, store.ErrUnknown) {
+		t.Errorf("the database said no, and the outcome is called unknown: %v", err)
+	}
+	if _, err := h.db.Job(ctx, e.Inserts[0].Spec.ID, record.Scope{}); err == nil {
+		t.Error("it is committed")
+	}
+	h.commit(h.batch(1))
 }
 
 // A connection that dies during COMMIT leaves the outcome unknown.
