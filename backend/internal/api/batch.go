@@ -87,9 +87,9 @@ func (a *API) batchItem(c *call, insert *core.JobInsert, answer *core.Submitted,
 		p := badItem(index, err)
 		return rest.BatchItem{Status: fleet.Code(p.Code).Status(), Problem: &p}
 	case job.insert == nil:
-		return rest.BatchItem{Status: http.StatusOK, Job: job.doc}
+		return rest.BatchItem{Status: http.StatusOK, Job: a.doc(job)}
 	}
-	return rest.BatchItem{Status: http.StatusCreated, Job: job.doc}
+	return rest.BatchItem{Status: http.StatusCreated, Job: a.doc(job)}
 }
 
 // briefItem names the job instead of showing it: who submits thousands may not want

@@ -91,21 +91,21 @@ func (a *API) awaitOpen(c *call, id ids.JobID, d time.Duration) error {
 // needs no look at its row: that is what was just committed. The job as it was taken
 // stays the answer when it can't be read.
 func (a *API) afterWait(c *call, job *takenJob, d time.Duration) *rest.Job {
-	id, err := ids.ParseJobID(job.doc.ID)
-	if err != nil {
-		return job.doc
+	id, open := job.id()
+	if d == 0 || !open {
+		return a.doc(job)
 	}
 	end, err := a.awaitEnd(c, id, d)
 	switch {
 	case err != nil:
-		return job.doc
+		return a.doc(job)
 	case end != nil && job.insert != nil:
 		return a.jobOf(job.insert, &end.Row, end.Result)
 	}
 	if now, err := a.readJob(c, id); err == nil {
 		return now
 	}
-	return job.doc
+	return a.doc(job)
 }
 
 // readJob is a job that the caller may see, as it is now.

@@ -10,6 +10,7 @@ import (
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/rest"
+	"rockpool/shared/ids"
 )
 
 func (a *API) submitJob(c *call, in *rest.JobRequest) error {
@@ -56,10 +57,7 @@ func (a *API) submit(c *call, spec *fleet.JobSpec, posted posting, wait time.Dur
 	if err != nil {
 		return err
 	}
-	doc := job.doc
-	if state, _ := fleet.ParseJobState(doc.State); wait > 0 && !state.Terminal() {
-		doc = a.afterWait(c, job, wait)
-	}
+	doc := a.afterWait(c, job, wait)
 	if job.insert == nil {
 		c.Response().Header().Set(rest.HeaderIdempotencyReplayed, "true")
 		c.Response().Header().Set(echo.HeaderLocation, jobPath(doc.ID))
@@ -77,11 +75,30 @@ func (a *API) mayName(c *call, pool string) error {
 	return fleet.Errorf(fleet.CodePoolNotAllowed, "work does not name its pool: its app's binding or owner says it")
 }
 
-// takenJob is what came of one submitted job: a new one, or, without an insert, that
-// of an earlier POST with the same key.
+// takenJob is what came of one submitted job: a new one with its row, or, without an
+// insert, that of an earlier POST with the same key.
 type takenJob struct {
-	doc    *rest.Job
-	insert *core.JobInsert
+	insert  *core.JobInsert
+	row     *core.JobRow
+	earlier *rest.Job
+}
+
+// doc is the job as it was taken.
+func (a *API) doc(job *takenJob) *rest.Job {
+	if job.insert == nil {
+		return job.earlier
+	}
+	return a.jobOf(job.insert, job.row, nil)
+}
+
+// id is the job's, and open that it had not ended when it was taken.
+func (job *takenJob) id() (id ids.JobID, open bool) {
+	if job.insert != nil {
+		return job.insert.Spec.ID, !job.row.State.Terminal()
+	}
+	id, err := ids.ParseJobID(job.earlier.ID)
+	state, _ := fleet.ParseJobState(job.earlier.State)
+	return id, err == nil && !state.Terminal()
 }
 
 // takeJob hands one job to the loop and returns it as it was committed, or the
@@ -93,7 +110,7 @@ func (a *API) takeJob(c *call, spec *fleet.JobSpec, posted posting) (*takenJob, 
 	}
 	defer unlock()
 	if doc, err := a.earlier(c, posted); doc != nil || err != nil {
-		return &takenJob{doc: doc}, err
+		return &takenJob{earlier: doc}, err
 	}
 	if err := a.newFinder(c).complete(spec); err != nil {
 		return nil, err
@@ -111,12 +128,12 @@ func (a *API) takeJob(c *call, spec *fleet.JobSpec, posted posting) (*takenJob, 
 // key meanwhile, its job is the answer.
 func (a *API) taken(c *call, insert *core.JobInsert, answer *core.Submitted) (*takenJob, error) {
 	if answer.Refused == nil {
-		return &takenJob{doc: a.jobOf(insert, &answer.Row, nil), insert: insert}, nil
+		return &takenJob{insert: insert, row: &answer.Row}, nil
 	}
 	if *answer.Refused == core.RefusedIdempotency {
 		doc, err := a.earlier(c, posting{key: insert.IdempotencyKey, digest: insert.RequestDigest})
 		if doc != nil || err != nil {
-			return &takenJob{doc: doc}, err
+			return &takenJob{earlier: doc}, err
 		}
 	}
 	return nil, refusedInsert(*answer.Refused, answer.RetryAfter)

@@ -170,8 +170,8 @@ func (l *Loop) afterJobCommit(fn func(err error)) {
 // open any more and its row tells. An error is ctx's, or says that the loop stops.
 func (l *Loop) Wait(ctx context.Context, id ids.JobID) (*core.Ended, error) {
 	ended := make(chan *core.Ended, 1)
-	registered := l.post(ctx, event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, _ *core.Effects) {
-		if _, open := d.LiveJob(now, id); !open && !l.inDoubt {
+	registered := l.post(ctx, event{liveness: true, apply: func(d *core.Dispatch, _ fleet.Time, _ *core.Effects) {
+		if _, open := d.LiveJobState(id); !open && !l.inDoubt {
 			ended <- nil
 			return
 		}
