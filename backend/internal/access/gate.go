@@ -73,12 +73,14 @@ func (g *Gate) Identify(ctx context.Context, header http.Header, from netip.Addr
 }
 
 func (g *Gate) look(ctx context.Context, sum enroll.Sum, from netip.Addr, find func(context.Context, enroll.Sum) (Principal, error)) (Principal, error) {
-	known := g.good.Contains(sum)
+	_, known := g.good.Get(sum)
 	if wait := g.guesses.Wait(from); wait > 0 && !known {
 		return Principal{}, &limit.Error{RetryAfter: wait}
 	}
 	p, err := find(ctx, sum)
 	switch {
+	case err == nil && known:
+		return p, nil
 	case err == nil:
 		g.good.Add(sum, struct{}{})
 		return p, nil
