@@ -55,7 +55,7 @@ func (a *Agent) Check(ctx context.Context) error {
 	if a.cfg.Standalone() {
 		return nil
 	}
-	id, err := identity.Open(a.cfg.StateDir)
+	id, err := a.cfg.openState()
 	if errors.Is(err, identity.ErrInUse) {
 		return a.cfg.selfTest(ctx)
 	}
@@ -85,7 +85,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		<-ctx.Done()
 		return nil
 	}
-	id, err := identity.Open(a.cfg.StateDir)
+	id, err := a.cfg.openState()
 	if err != nil {
 		return err
 	}
@@ -104,25 +104,19 @@ func (a *Agent) warn() {
 	}
 }
 
-// ErrLeft says that a start would be that of a node which has left.
-var ErrLeft = errors.New("this node has left its fleet")
-
-// prepare refuses a start that could not work.
+// prepare refuses a start that could not work. Self-tests come last: they take time.
 func (a *Agent) prepare(ctx context.Context, id *identity.Identity) (*runner.Book, error) {
 	book, err := a.cfg.book()
 	if err != nil {
 		return nil, err
 	}
-	if err := book.SelfTest(ctx); err != nil {
-		return nil, err
-	}
 	if id.Record().Left {
-		return nil, fmt.Errorf("state_dir: %w: bring it back with rockpool-agent join, or remove %s to register as a new node", ErrLeft, id.Dir())
+		return nil, SettingError{fmt.Errorf("state_dir: this node has left its fleet: bring it back with rockpool-agent join, or remove %s to register as a new node", id.Dir())}
 	}
 	if _, err := a.credential(id)(); err != nil {
 		return nil, err
 	}
-	return book, nil
+	return book, book.SelfTest(ctx)
 }
 
 // credential shows the node's secret once it is registered, and before that the
@@ -141,10 +135,10 @@ func (a *Agent) credential(id *identity.Identity) link.Credential {
 		}
 		code, err := a.cfg.licenseCode()
 		if err != nil {
-			return nil, err
+			return nil, SettingError{err}
 		}
 		if code == "" {
-			return nil, fmt.Errorf("license_file: this node is not registered yet: set it to a file with a license code, or set %s", licenseVariable)
+			return nil, SettingError{fmt.Errorf("license_file: this node is not registered yet: set it to a file with a license code, or set %s", licenseVariable)}
 		}
 		header.Set("Authorization", "License "+code)
 		header.Set(wire.NodeSecretHeader, secret.Reveal())

@@ -94,6 +94,7 @@ type Config struct {
 
 	license      string        // from the environment
 	environ      []string      // of the agent; runners see the allowed part
+	refused      error         // why no agent would start with it
 	startTimeout time.Duration // from accept to start; 0: the default
 	selfTestWait time.Duration // of a node that holds itself; 0: the default
 }
@@ -132,13 +133,16 @@ func defaultStateDir() string {
 
 // LoadConfig reads defaults, file (empty: the variable ROCKPOOL_AGENT_CONFIG, or
 // the default file if there is one), environment and flags (by setting's name),
-// and validates the whole. The error is one line that names the setting.
+// and validates the whole. The error, a SettingError, is one line that names the setting.
 func LoadConfig(file string, environ []string, flags map[string]string) (Config, error) {
 	cfg, err := readConfig(findConfig(file, environ), environ, flags)
-	if err != nil {
-		return Config{}, err
+	if err == nil {
+		err = cfg.Validate()
 	}
-	return cfg, cfg.Validate()
+	if err != nil {
+		return Config{}, SettingError{err}
+	}
+	return cfg, nil
 }
 
 // readConfig is LoadConfig without the validation, of the file that is named.

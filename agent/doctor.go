@@ -25,6 +25,9 @@ func Doctor(ctx context.Context, cfg Config, idle time.Duration) ([]Finding, err
 	if cfg.Standalone() {
 		return nil, fmt.Errorf("server_url: is missing: there is no control plane to look for")
 	}
+	if err := cfg.validateServer(); err != nil {
+		return nil, err
+	}
 	server, err := url.Parse(cfg.ServerURL)
 	if err != nil {
 		return nil, fmt.Errorf("server_url: %w", err)
@@ -42,6 +45,9 @@ func Doctor(ctx context.Context, cfg Config, idle time.Duration) ([]Finding, err
 // lookAtSettings does not touch the state of an agent that runs, maybe as another
 // user: that one has been through it.
 func (c Config) lookAtSettings(ctx context.Context, running bool) Finding {
+	if c.refused != nil {
+		return Finding{Check: "settings", Verdict: doctor.Fail, Text: c.refused.Error()}
+	}
 	check := New(c, slog.New(slog.DiscardHandler)).Check
 	if running {
 		check = c.selfTest

@@ -91,7 +91,7 @@ func (j *Joining) config() (Config, Joined, error) {
 	}
 	cfg, err := readConfig(file, j.Environ, j.Flags)
 	if err != nil {
-		return Config{}, Joined{}, err
+		return Config{}, Joined{}, SettingError{err}
 	}
 	if cfg.LicenseFile == "" {
 		cfg.license = "" // it is the credential of this join
@@ -100,12 +100,15 @@ func (j *Joining) config() (Config, Joined, error) {
 		cfg.Builtins, joined.Builtins = []string{"checksum"}, []string{"checksum"}
 		j.Flags["builtins"] = "checksum"
 	}
-	return cfg, joined, cfg.Validate()
+	if err := cfg.Validate(); err != nil {
+		return Config{}, Joined{}, SettingError{err}
+	}
+	return cfg, joined, nil
 }
 
 // register opens the node's first session, or its next one.
 func (j *Joining) register(ctx context.Context, cfg Config) (wire.Welcome, error) {
-	id, err := identity.Open(cfg.StateDir)
+	id, err := cfg.openState()
 	if errors.Is(err, identity.ErrInUse) {
 		return wire.Welcome{}, fmt.Errorf("an agent runs on %s already: stop it first", cfg.StateDir)
 	}
@@ -122,13 +125,13 @@ func (j *Joining) registerAs(ctx context.Context, a *Agent, id *identity.Identit
 	if err != nil {
 		return wire.Welcome{}, err
 	}
-	if err := book.SelfTest(ctx); err != nil {
-		return wire.Welcome{}, err
-	}
 	if !id.Record().Registered() {
 		if err := j.takeCredential(a, id); err != nil {
 			return wire.Welcome{}, err
 		}
+	}
+	if err := book.SelfTest(ctx); err != nil {
+		return wire.Welcome{}, err
 	}
 	for {
 		welcome, err := a.visit(ctx, id, book, a.credential(id), wire.GoodbyeStop)
@@ -162,17 +165,17 @@ func (j *Joining) takeCredential(a *Agent, id *identity.Identity) error {
 	case nodeSecretShape.MatchString(credential):
 		return id.Adopt(credential)
 	}
-	return fmt.Errorf("the credential is neither a license code (RPL-XXXX-… with eight groups) nor a node's secret")
+	return SettingError{errors.New("the credential is neither a license code (RPL-XXXX-… with eight groups) nor a node's secret")}
 }
 
-// passing reports what another try may change.
+// passing reports what another try may change: the way, or a control plane that is
+// busy. What is wrong on this machine stays wrong.
 func passing(err error) bool {
 	var refusal *wsconn.Refusal
 	if errors.As(err, &refusal) {
 		return refusal.Status == http.StatusTooManyRequests || refusal.Status >= 500
 	}
-	var refused *refusedError
-	return !errors.As(err, &refused)
+	return errors.As(err, new(wayError))
 }
 
 // explained says what of the command line is at fault, where the control plane, or
@@ -199,7 +202,10 @@ func Leave(ctx context.Context, cfg Config, now bool) error {
 	if !errors.Is(err, ErrNotRunning) {
 		return err
 	}
-	id, err := identity.Open(cfg.StateDir)
+	if cfg.refused != nil { // without an agent that runs it takes the whole
+		return cfg.refused
+	}
+	id, err := cfg.openState()
 	if err != nil {
 		return err
 	}

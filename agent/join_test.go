@@ -10,9 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
+	"rockpool/agent/internal/link"
 	"rockpool/shared/wire"
+	"rockpool/shared/wsconn"
 )
 
 // joining is a join of a fresh machine.
@@ -192,6 +195,41 @@ func TestJoin_RefusedCredentialIsNotTriedAgain(t *testing.T) {
 	}
 	if n := len(c.dials()); n != 1 {
 		t.Errorf("%d dials", n)
+	}
+}
+
+// What is wrong on this machine is not tried again: each try is a session.
+func TestJoin_EndsAtOnceWithWhatIsWrongHere(t *testing.T) {
+	c := newControl(t, nil)
+	j := joining(t, c)
+	j.Credential = func() (string, error) { // the state is open by then
+		return licenseCode, os.MkdirAll(filepath.Join(j.Flags["state_dir"], "node.json", "x"), 0o700)
+	}
+	j.Warn = func(text string) { t.Errorf("warned: %s", text) }
+	ended := j.begin(t.Context())
+	c.welcome()
+	if end := <-ended; end.err == nil || !strings.HasPrefix(end.err.Error(), "store the node's registration: ") {
+		t.Errorf("ended with %v", end.err)
+	}
+	if n := len(c.dials()); n != 1 {
+		t.Errorf("%d dials", n)
+	}
+}
+
+func TestJoin_TriesTheWayAgainAndNothingElse(t *testing.T) {
+	for _, err := range []error{
+		wayError{io.ErrUnexpectedEOF}, wayError{&wsconn.Refusal{Status: 503}}, wayError{&wsconn.Refusal{Status: 429}}, fmt.Errorf("x: %w", wayError{context.DeadlineExceeded}),
+	} {
+		if !passing(err) {
+			t.Errorf("%v is not tried again", err)
+		}
+	}
+	for _, err := range []error{
+		syscall.ENOSPC, &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, SettingError{io.EOF}, &refusedError{}, &link.VersionError{}, wayError{&wsconn.Refusal{Status: 401}}, wayError{&wsconn.Refusal{Status: 404}},
+	} {
+		if passing(err) {
+			t.Errorf("%v is tried again", err)
+		}
 	}
 }
 

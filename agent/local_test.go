@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,6 +65,63 @@ func TestLeave_ByTheAgentThatRuns(t *testing.T) {
 	}
 	if err := New(cfg, discard()).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "has left its fleet") {
 		t.Errorf("the next start: %v", err)
+	}
+}
+
+// Whatever else of the settings is refused, who asks the agent that runs gets an
+// answer, and hears what is refused.
+func TestLook_NoRefusedSettingKeepsFromTheAgentThatRuns(t *testing.T) {
+	c := newControl(t, nil)
+	cfg := testConfig(t, c.server.URL)
+	n := begin(t, cfg)
+	s := c.welcome()
+	way := fmt.Sprintf("server_url = %q\nstate_dir = %q\n", cfg.ServerURL, cfg.StateDir)
+	runner := "[[runner]]\nname = \"x\"\nargv = [\"%s\"]\n"
+	var last Config
+	for lines, want := range map[string]string{
+		"builtins = [\"checksum\"]":          "",
+		"":                                   "runner",
+		"slots = 65":                         "slots",
+		"slots = \"two\"":                    "slots",
+		"slot = 2":                           "slot",
+		"rpc_timeout = 5":                    "rpc_timeout",
+		"license_file = \"/nowhere\"":        "license_file",
+		fmt.Sprintf(runner, "/nowhere/tool"): "argv",
+		fmt.Sprintf(runner, "{{param.x}}"):   "argv",
+		fmt.Sprintf(runner, "/bin/true") + "timeout = \"0s\"": "timeout",
+	} {
+		path := filepath.Join(t.TempDir(), "agent.toml")
+		put(t, path, way+lines)
+		looked, err := LookConfig(path, nil, nil)
+		if err != nil {
+			t.Errorf("%s: %v", lines, err)
+			continue
+		}
+		if refused := looked.Refused(); (refused == nil) != (want == "") || refused != nil && !strings.Contains(refused.Error(), want) {
+			t.Errorf("%s: refused for %v, want %q", lines, refused, want)
+		}
+		if got, err := AskStatus(t.Context(), looked); err != nil || got.Process != s.hello.BootID {
+			t.Errorf("%s: %+v, %v", lines, got, err)
+		}
+		found, err := Doctor(t.Context(), looked, 0)
+		if err != nil || Ill(found[0]) != (want != "") || !strings.Contains(found[0].Text, want) || Ill(found[1]) {
+			t.Errorf("%s: the doctor found %+v, %v", lines, found, err)
+		}
+		if want != "" {
+			last = looked
+		}
+	}
+	if _, err := LookConfig("", []string{EnvPrefix + "_STATE_DIR=" + cfg.StateDir, EnvPrefix + "_SLOT=2"}, map[string]string{"slots": "two"}); err != nil {
+		t.Errorf("from the environment and flags: %v", err)
+	}
+	left := make(chan error, 1)
+	go func() { left <- Leave(t.Context(), last, true) }()
+	n.wait()
+	if err := <-left; err != nil {
+		t.Error(err)
+	}
+	if err := Leave(t.Context(), last, true); err == nil || err.Error() != last.Refused().Error() {
+		t.Errorf("without an agent: %v, want %v", err, last.Refused())
 	}
 }
 

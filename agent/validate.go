@@ -101,34 +101,32 @@ func (c *Config) tls() (*tls.Config, error) {
 }
 
 func (c *Config) validateCredential() error {
-	if c.LicenseFile == "" {
-		return nil
-	}
-	if c.license != "" {
+	if c.LicenseFile != "" && c.license != "" {
 		return fmt.Errorf("license_file: the license code is given twice, here and in %s: keep one", licenseVariable)
 	}
 	_, err := c.licenseCode()
 	return err
 }
 
-// licenseShape is that of every code, as people type it; a file that holds something
-// else would be refused by the control plane for ever.
+// licenseShape is that of every code, as people type it; anything else would be refused
+// by the control plane for ever.
 var licenseShape = regexp.MustCompile(`(?i)^RPL(-?[A-Z2-7]){32}$`)
 
 // licenseCode reads the license code; empty: none is configured.
 func (c *Config) licenseCode() (string, error) {
-	if c.LicenseFile == "" {
-		return c.license, nil
+	code, source := c.license, licenseVariable
+	if c.LicenseFile != "" {
+		var err error
+		if code, err = ReadCredential(c.LicenseFile); err != nil {
+			return "", fmt.Errorf("license_file: %w", err)
+		}
+		if code == "" {
+			return "", fmt.Errorf("license_file: %s is empty", c.LicenseFile)
+		}
+		source = "license_file: " + c.LicenseFile
 	}
-	code, err := ReadCredential(c.LicenseFile)
-	if err != nil {
-		return "", fmt.Errorf("license_file: %w", err)
-	}
-	switch {
-	case code == "":
-		return "", fmt.Errorf("license_file: %s is empty", c.LicenseFile)
-	case !licenseShape.MatchString(code):
-		return "", fmt.Errorf("license_file: %s holds no license code: it reads RPL-XXXX-XXXX-… with eight groups", c.LicenseFile)
+	if code != "" && !licenseShape.MatchString(code) {
+		return "", fmt.Errorf("%s holds no license code: it reads RPL-XXXX-XXXX-… with eight groups", source)
 	}
 	return code, nil
 }

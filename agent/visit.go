@@ -33,7 +33,7 @@ func (a *Agent) visit(ctx context.Context, id *identity.Identity, book *runner.B
 	}
 	conn, err := wsconn.Dial(ctx, server.JoinPath(wire.ChannelPath).String(), wsconn.DialOptions{Header: header, TLS: config, Proxy: http.ProxyFromEnvironment})
 	if err != nil {
-		return wire.Welcome{}, err
+		return wire.Welcome{}, wayError{err}
 	}
 	defer conn.CloseNow()
 	welcome, err := a.greet(conn, id, book)
@@ -44,7 +44,7 @@ func (a *Agent) visit(ctx context.Context, id *identity.Identity, book *runner.B
 		return wire.Welcome{}, err
 	}
 	if err := conn.Send(wire.Msg(wire.Goodbye{Kind: goodbye})); err != nil {
-		return wire.Welcome{}, fmt.Errorf("say goodbye: %w", err)
+		return wire.Welcome{}, wayError{fmt.Errorf("say goodbye: %w", err)}
 	}
 	conn.Close(wire.CloseNormal, "a visit")
 	return welcome, nil
@@ -58,14 +58,14 @@ func (a *Agent) greet(conn *wsconn.Conn, id *identity.Identity, book *runner.Boo
 	}
 	hello.LastEpoch, hello.Chain = record.Epoch, record.Chain
 	if err := conn.Send(wire.Msg(hello)); err != nil {
-		return wire.Welcome{}, fmt.Errorf("say hello: %w", err)
+		return wire.Welcome{}, wayError{fmt.Errorf("say hello: %w", err)}
 	}
 	late := time.AfterFunc(time.Duration(a.cfg.RPCTimeout), conn.CloseNow)
 	defer late.Stop()
 	for {
 		frame, err := conn.Receive()
 		if err != nil {
-			return wire.Welcome{}, fmt.Errorf("wait for the welcome: %w", err)
+			return wire.Welcome{}, wayError{fmt.Errorf("wait for the welcome: %w", err)}
 		}
 		for _, m := range frame.Messages {
 			switch m.Type {
@@ -88,6 +88,12 @@ func (a *Agent) greet(conn *wsconn.Conn, id *identity.Identity, book *runner.Boo
 		}
 	}
 }
+
+// wayError is an end of the way between the two, or none at all.
+type wayError struct{ error }
+
+// Unwrap gives the way's own error.
+func (w wayError) Unwrap() error { return w.error }
 
 // refusedError is a hello that the control plane did not take.
 type refusedError struct{ wire.Refused }

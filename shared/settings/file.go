@@ -18,7 +18,8 @@ import (
 // errZero refuses a value that would be taken for none at all.
 var errZero = errors.New("must not be zero or empty: give a value, or leave it out for the default")
 
-func loadFile(cfg any, path string, known []Setting) error {
+func loadFile(cfg any, from Sources, known []Setting) error {
+	path := from.File
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("configuration file: %w", err)
@@ -28,7 +29,10 @@ func loadFile(cfg any, path string, known []Setting) error {
 		return fmt.Errorf("%s: is no UTF-8 text: save it as UTF-8", path)
 	}
 	t := reflect.TypeOf(cfg).Elem()
-	decoder := toml.NewDecoder(bytes.NewReader(content)).DisallowUnknownFields()
+	decoder := toml.NewDecoder(bytes.NewReader(content))
+	if !from.Partial {
+		decoder.DisallowUnknownFields()
+	}
 	if err := decoder.Decode(cfg); err != nil {
 		return undecoded(err, path, t, known)
 	}

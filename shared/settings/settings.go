@@ -47,6 +47,9 @@ type Sources struct {
 	Flags   map[string]string // by setting's name, e.g. lease.suspect
 	// Foreign names variables with the prefix that belong to somebody else.
 	Foreign []string
+	// Partial passes over what is no setting of the struct, which then holds some of
+	// a program's settings.
+	Partial bool
 }
 
 // Setting is one row of the reference.
@@ -65,7 +68,7 @@ type Setting struct {
 func Load(cfg any, from Sources) error {
 	known := list(cfg, from.Prefix)
 	if from.File != "" {
-		if err := loadFile(cfg, from.File, known); err != nil {
+		if err := loadFile(cfg, from, known); err != nil {
 			return err
 		}
 	}
@@ -74,6 +77,9 @@ func Load(cfg any, from Sources) error {
 	}
 	for _, name := range slices.Sorted(mapKeys(from.Flags)) {
 		s, ok := find(known, func(s Setting) bool { return s.Name == name })
+		if !ok && from.Partial {
+			continue
+		}
 		if !ok {
 			return unknown("flag", "--"+strings.ReplaceAll(name, ".", "-"), name, known)
 		}
@@ -94,6 +100,9 @@ func loadEnvironment(known []Setting, from Sources) error {
 			continue
 		}
 		s, ok := find(known, func(s Setting) bool { return s.Env == key })
+		if !ok && from.Partial {
+			continue
+		}
 		if !ok {
 			name := strings.ToLower(strings.TrimPrefix(key, from.Prefix+"_"))
 			return unknown("environment variable", key, name, known)

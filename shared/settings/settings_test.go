@@ -44,6 +44,24 @@ func file(t *testing.T, content string) string {
 	return path
 }
 
+func TestLoad_PartialPassesOverWhatIsNoSettingOfIt(t *testing.T) {
+	var c struct {
+		Listen string `toml:"listen"`
+		Slots  int64  `toml:"slots"`
+	}
+	from := Sources{
+		Prefix: "RP", File: file(t, "slots = 3\nlisten = \"file:1\"\nlease = 5\nunknown = \"\"\n[[runner]]\ntimeout = 5\n"),
+		Environ: []string{"RP_OPEN=maybe", "RP_LISTEN=env:1"}, Flags: map[string]string{"wait": "x"}, Partial: true,
+	}
+	if err := Load(&c, from); err != nil || c.Listen != "env:1" || c.Slots != 3 {
+		t.Errorf("loaded %+v, %v", c, err)
+	}
+	from.File = file(t, "slots = \"x\"")
+	if err := Load(&c, from); err == nil || !strings.Contains(err.Error(), "slots") {
+		t.Errorf("a setting of it that is wrong: %v", err)
+	}
+}
+
 func TestLoad_LaterSourcesWin(t *testing.T) {
 	c := defaults()
 	err := Load(c, Sources{

@@ -22,7 +22,7 @@ Every setting that the file is not the only place for has a flag too, of the sam
 |---|---|
 | 0 | ok |
 | 1 | error: one line on standard error says which |
-| 64 | the command line or a setting is wrong; the line names the setting |
+| 64 | the command line or a setting is wrong, or what it names (a state directory that others can read, a node without a license); the line names the setting. A self-test that fails is 1: what it looks for may be there at the next start |
 `
 
 // Run prints docs/agent-cli.md.

@@ -18,7 +18,7 @@ type doctorCommand struct {
 // Run looks for what keeps the node from its control plane. It fails when
 // something does.
 func (c *doctorCommand) Run(d *desk) error {
-	cfg, err := d.load()
+	cfg, err := d.look()
 	if err != nil {
 		return err
 	}

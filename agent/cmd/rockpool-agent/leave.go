@@ -12,7 +12,7 @@ type leaveCommand struct {
 
 // Run takes the node out of its fleet, by the agent that runs or without one.
 func (c *leaveCommand) Run(d *desk) error {
-	cfg, err := d.load()
+	cfg, err := d.look()
 	if err != nil {
 		return err
 	}

@@ -56,16 +56,20 @@ type desk struct {
 	flags     map[string]string // settings by name
 }
 
-// load reads the configuration; an error is a usage error.
-func (d *desk) load() (agent.Config, error) {
-	cfg, err := agent.LoadConfig(d.file, d.environ, d.flags)
-	if err != nil {
-		return cfg, usageError{err}
+// load reads the configuration.
+func (d *desk) load() (agent.Config, error) { return agent.LoadConfig(d.file, d.environ, d.flags) }
+
+// look reads what leads to the agent that runs, whatever else is refused.
+func (d *desk) look() (agent.Config, error) { return agent.LookConfig(d.file, d.environ, d.flags) }
+
+// warn says that the agent would not start again.
+func (d *desk) warn(cfg agent.Config) {
+	if refused := cfg.Refused(); refused != nil {
+		_, _ = fmt.Fprintln(d.errs, "rockpool-agent: warning: the agent would not start again:", refused)
 	}
-	return cfg, nil
 }
 
-// usageError is what nobody could carry out: a command line or a setting.
+// usageError is a command line that nobody could carry out.
 type usageError struct{ error }
 
 func (u usageError) Unwrap() error { return u.error }
@@ -100,7 +104,7 @@ func fail(errs io.Writer, err error) int {
 		return exitOK
 	}
 	_, _ = fmt.Fprintln(errs, "rockpool-agent:", strings.ReplaceAll(err.Error(), "\n", "; "))
-	if errors.As(err, &usageError{}) {
+	if errors.As(err, new(usageError)) || errors.As(err, new(agent.SettingError)) {
 		return exitUsage
 	}
 	return exitError

@@ -30,11 +30,20 @@ func TestRun_CommandsAndExitCodes(t *testing.T) {
 		"standalone":      {[]string{"check", "--config", "/dev/null"}, nil, exitOK, "good"},
 		"no credential": {
 			[]string{"check", "--config", "/dev/null", "--server-url", "https://fleet.example", "--builtins", "checksum", "--state-dir", state + "/new"},
-			nil, exitError, "license_file",
+			nil, exitUsage, "license_file",
 		},
+		"a malformed credential": {
+			[]string{"check", "--config", "/dev/null", "--server-url", "https://fleet.example", "--builtins", "checksum", "--state-dir", state + "/new"},
+			[]string{"ROCKPOOL_AGENT_LICENSE=RPL-AAAA"}, exitUsage, "ROCKPOOL_AGENT_LICENSE",
+		},
+		"join, bad setting":  {[]string{"join", "https://fleet.example", "--slots=0"}, nil, exitUsage, "slots"},
+		"status, bad way":    {[]string{"status", "--config", write(t, "agent.toml", "state_dir = 5", 0o600)}, nil, exitUsage, "state_dir"},
+		"status, no TOML":    {[]string{"status", "--config", write(t, "agent.toml", "state_dir =", 0o600)}, nil, exitUsage, "agent.toml"},
+		"leave, bad setting": {[]string{"leave", "--slots=0", "--state-dir", state + "/none"}, nil, exitUsage, "slots"},
+		"doctor, bad way":    {[]string{"doctor", "--config", "/dev/null", "--server-url", "ftp://x"}, nil, exitUsage, "server_url"},
 		"with a credential": {
 			[]string{"check", "--config", "/dev/null", "--server-url", "https://fleet.example", "--builtins", "checksum", "--state-dir", state + "/new"},
-			[]string{"ROCKPOOL_AGENT_LICENSE=RPL-AAAA"}, exitOK, "good",
+			[]string{"ROCKPOOL_AGENT_LICENSE=" + someCode}, exitOK, "good",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

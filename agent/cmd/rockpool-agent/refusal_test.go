@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -47,6 +48,8 @@ type refusal struct {
 	flags   []string
 	state   func(t *testing.T, dir string) // what lies in the state directory
 	want    string                         // names the setting
+	code    int                            // 0: exitUsage
+	alone   bool                           // another runner would change it
 }
 
 func refusals(t *testing.T) map[string]refusal {
@@ -65,14 +68,21 @@ func refusals(t *testing.T) map[string]refusal {
 		"license file for all to read": {file: base + "license_file = \"" + write(t, "license", someCode, 0o644) + "\"", environ: []string{"ROCKPOOL_AGENT_LICENSE="}, want: "license_file"},
 		"state for all to read":        {file: base, state: func(t *testing.T, dir string) { chmod(t, dir, 0o755) }, want: "state_dir"},
 		"secret for all to read":       {file: base, state: secretFor(0o644), want: "state_dir"},
+		"credential malformed":         {file: base, environ: []string{"ROCKPOOL_AGENT_LICENSE=RPL-AAAA"}, want: "ROCKPOOL_AGENT_LICENSE"},
+		"credential of another kind":   {file: base, environ: []string{"ROCKPOOL_AGENT_LICENSE=" + strings.Repeat("A", 43)}, want: "ROCKPOOL_AGENT_LICENSE"},
+		"state is a file":              {file: base, state: fileFor, want: "state_dir"},
+		"state below a file":           {file: base, flags: []string{"--state-dir", "/dev/null/state"}, want: "state_dir"},
+		"secret is none":               {file: base, state: func(t *testing.T, dir string) { spoil(t, dir, "secret") }, want: "state_dir"},
+		"registration is none":         {file: base, state: func(t *testing.T, dir string) { spoil(t, dir, "node.json") }, want: "state_dir"},
+		"bin for nothing":              {file: base + "[[runner]]\nname = \"x\"\nargv = [\"/bin/true\"]\nbin = \"/bin/true\"", want: "bin"},
 		"backend auto":                 {file: base + "backend = \"auto\"", want: "backend"},
 		"backend unknown":              {file: base + "backend = \"tpu9\"", want: "backend"},
 		"program missing":              {file: base + "[[runner]]\nname = \"x\"\nargv = [\"/nowhere/tool\"]", want: "argv"},
-		"self-test fails":              {file: base + "[[runner]]\nname = \"x\"\nargv = [\"/bin/true\"]\nselftest = [\"/bin/false\"]", want: "selftest"},
-		"device not there":             {file: device + "argv = [\"/bin/true\", \"{{backend}}\"]\nselftest = [\"/bin/false\", \"{{backend}}\"]", want: "selftest"},
+		"self-test fails":              {file: base + "[[runner]]\nname = \"x\"\nargv = [\"/bin/true\"]\nselftest = [\"/bin/false\"]", want: "selftest", code: exitError, alone: true},
+		"device not there":             {file: device + "argv = [\"/bin/true\", \"{{backend}}\"]\nselftest = [\"/bin/false\", \"{{backend}}\"]", want: "selftest", code: exitError, alone: true},
 		"nothing shows the device":     {file: device + "argv = [\"/bin/true\", \"{{backend}}\"]", want: "backend"},
 		"backend not passed on":        {file: device + "argv = [\"/bin/true\"]\nneeds_backend = true", want: "{{backend}}"},
-		"no runner":                    {file: "server_url = \"https://fleet.example\"", want: "runner"},
+		"no runner":                    {file: "server_url = \"https://fleet.example\"", want: "runner", alone: true},
 		"unknown key":                  {file: base + "slot = 1", want: "did you mean slots?"},
 		"unknown variable":             {file: base, environ: []string{"ROCKPOOL_AGENT_ROLLE=x"}, want: "did you mean role?"},
 		"exec of anything":             {file: "server_url = \"https://fleet.example\"\nbuiltins = [\"exec\"]", want: "exec_allow"},
@@ -99,6 +109,21 @@ func secretFor(mode os.FileMode) func(*testing.T, string) {
 	}
 }
 
+func fileFor(t *testing.T, dir string) {
+	if err := errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func spoil(t *testing.T, dir, name string) {
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// slow is a runner whose self-test takes longer than a refusal may.
+const slow = "\n[[runner]]\nname = \"slow\"\nargv = [\"/bin/true\"]\nselftest = [\"/bin/sleep\", \"5\"]\n"
+
 // TestStart_RefusesWithinASecondInOneLine starts the real program with each
 // configuration that it can't honor. One start in five must be as quick as
 // promised: what else the machine does meanwhile is none of the program's fault.
@@ -110,8 +135,8 @@ func TestStart_RefusesWithinASecondInOneLine(t *testing.T) {
 			for tries := 1; ran.took > time.Second && tries < 5; tries++ {
 				ran = r.start(t, binary)
 			}
-			if ran.code == 0 || ran.code == -1 {
-				t.Errorf("ended with %d", ran.code)
+			if want := cmp.Or(r.code, exitUsage); ran.code != want {
+				t.Errorf("ended with %d, want %d", ran.code, want)
 			}
 			if strings.Count(ran.errs, "\n") != 1 || !strings.Contains(ran.errs, r.want) {
 				t.Errorf("printed %q, want one line with %q", ran.errs, r.want)
@@ -142,9 +167,12 @@ func (r refusal) start(t *testing.T, binary string) ran {
 	if r.state != nil {
 		r.state(t, state)
 	}
+	if !r.alone {
+		r.file += slow
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // an agent that starts would run on
 	defer cancel()
-	command := exec.CommandContext(ctx, binary, append([]string{"--config", write(t, "agent.toml", r.file, 0o600), "--state-dir", state}, r.flags...)...)
+	command := exec.CommandContext(ctx, binary, append([]string{"--config", write(t, "agent.toml", "state_dir = \""+state+"\"\n"+r.file, 0o600)}, r.flags...)...)
 	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "ROCKPOOL_AGENT_LICENSE=" + someCode}, r.environ...)
 	var errs bytes.Buffer
 	command.Stderr = &errs

@@ -18,12 +18,8 @@ func (c *runCommand) Run(d *desk) error {
 	a := agent.New(cfg, agent.NewLog(cfg, d.errs))
 	ctx, stop := signals(a.Hurry)
 	defer stop()
-	err = a.Run(ctx)
-	switch {
-	case errors.Is(err, context.Canceled):
-		return nil
-	case errors.Is(err, agent.ErrLeft):
-		return usageError{err} // another start would not change it
+	if err := a.Run(ctx); !errors.Is(err, context.Canceled) {
+		return err
 	}
-	return err
+	return nil
 }

@@ -21,10 +21,11 @@ const statusWait = 10 * time.Second
 
 // Run asks the agent that runs on this machine.
 func (c *statusCommand) Run(d *desk) error {
-	cfg, err := d.load()
+	cfg, err := d.look()
 	if err != nil {
 		return err
 	}
+	d.warn(cfg)
 	ctx, cancel := context.WithTimeout(context.Background(), statusWait)
 	defer cancel()
 	status, err := agent.AskStatus(ctx, cfg)

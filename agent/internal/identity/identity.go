@@ -41,12 +41,16 @@ type Identity struct {
 	shown    Secret // at the newest dial
 }
 
+// ErrUnfit says that a state directory is none, whenever it is opened: the setting
+// is wrong, or what it names.
+var ErrUnfit = errors.New("state_dir")
+
 // ErrInUse says that another process holds the state directory.
 var ErrInUse = errors.New("state directory is in use by another agent")
 
 // Open takes the state directory: it makes it if it is missing, refuses one that
 // others can read, locks it, and loads the identity in it or makes a new one.
-// ErrInUse: another process has it.
+// ErrInUse: another process has it. ErrUnfit: nobody may have it.
 func Open(dir string) (*Identity, error) {
 	if err := ensurePrivate(dir); err != nil {
 		return nil, err
@@ -62,6 +66,19 @@ func Open(dir string) (*Identity, error) {
 	return id, nil
 }
 
+// makeDir makes the state directory. A full disk is none that is unfit: it has room
+// again one day.
+func makeDir(dir string) error {
+	err := os.MkdirAll(dir, 0o700)
+	switch {
+	case err == nil:
+		return nil
+	case durable.IsFull(err):
+		return fmt.Errorf("make the state directory: %w", err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnfit, err)
+}
+
 func (id *Identity) load() error {
 	if err := durable.Clean(id.dir); err != nil {
 		return err
@@ -73,7 +90,7 @@ func (id *Identity) load() error {
 		return fmt.Errorf("read the node's registration: %w", err)
 	default:
 		if err := json.Unmarshal(content, &id.record); err != nil {
-			return fmt.Errorf("%s holds no registration: restore it, or remove the state directory to register as a new node: %w", id.recordPath(), err)
+			return fmt.Errorf("%w: %s holds no registration: restore it, or remove the state directory to register as a new node: %w", ErrUnfit, id.recordPath(), err)
 		}
 	}
 	if id.secret, err = loadSecret(id.secretPath(), id.record.Registered()); err != nil {

@@ -34,8 +34,8 @@ func (l *lock) release() error { return l.file.Close() }
 // ensurePrivate makes the state directory, or refuses one that is not the owner's
 // alone: its secret would be everybody's.
 func ensurePrivate(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("state_dir: %w", err)
+	if err := makeDir(dir); err != nil {
+		return err
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -47,9 +47,9 @@ func ensurePrivate(dir string) error {
 	}
 	switch {
 	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("state_dir %s can be read by others (mode %04o): chmod 700 %s", dir, info.Mode().Perm(), dir)
+		return fmt.Errorf("%w: %s can be read by others (mode %04o): chmod 700 %s", ErrUnfit, dir, info.Mode().Perm(), dir)
 	case int(stat.Uid) != os.Geteuid():
-		return fmt.Errorf("state_dir %s belongs to user %d, not to this agent's %d: change its owner, or set state_dir to another directory", dir, stat.Uid, os.Geteuid())
+		return fmt.Errorf("%w: %s belongs to user %d, not to this agent's %d: change its owner, or set state_dir to another directory", ErrUnfit, dir, stat.Uid, os.Geteuid())
 	}
 	return nil
 }

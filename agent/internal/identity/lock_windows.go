@@ -27,9 +27,4 @@ func takeLock(path string) (*lock, error) {
 func (l *lock) release() error { return l.file.Close() }
 
 // ensurePrivate makes the state directory; it has the rights of its parent.
-func ensurePrivate(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("state_dir: %w", err)
-	}
-	return nil
-}
+func ensurePrivate(dir string) error { return makeDir(dir) }

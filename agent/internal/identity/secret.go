@@ -34,7 +34,7 @@ func loadSecret(path string, registered bool) (Secret, error) {
 	secret, err := readSecret(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && registered:
-		return Secret{}, fmt.Errorf("state directory %s has a registration without its secret: restore the file secret, or remove the directory to register as a new node", filepath.Dir(path))
+		return Secret{}, fmt.Errorf("%w: %s has a registration without its secret: restore the file secret, or remove the directory to register as a new node", ErrUnfit, filepath.Dir(path))
 	case errors.Is(err, fs.ErrNotExist):
 		return makeSecret(path)
 	}
@@ -47,11 +47,11 @@ func readSecret(path string) (Secret, error) {
 		return Secret{}, fmt.Errorf("read the node's secret: %w", err)
 	}
 	if err := durable.CheckPrivate(path); err != nil {
-		return Secret{}, fmt.Errorf("state_dir: %w", err)
+		return Secret{}, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
 	secret, err := parseSecret(strings.TrimSpace(string(content)))
 	if err != nil {
-		return Secret{}, fmt.Errorf("%s %w: restore it, or remove the state directory to register as a new node", path, err)
+		return Secret{}, fmt.Errorf("%w: %s %w: restore it, or remove the state directory to register as a new node", ErrUnfit, path, err)
 	}
 	return secret, nil
 }

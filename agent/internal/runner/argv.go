@@ -72,6 +72,9 @@ func (s *Spec) harvest(ctx context.Context, a *attempt, r *wire.Result, out *out
 		if err := s.measure(ctx, a); err != nil {
 			return err
 		}
+		if len(s.files()) > 0 && a.roomBelow(fullBelow) { // a tool that met the end of the disk need not say so
+			return failed(causeDiskFull, "this node's disk has no room: what the tool left may be cut")
+		}
 	}
 	if err := s.collect(ctx, a, r); err != nil {
 		return err

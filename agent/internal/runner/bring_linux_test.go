@@ -129,6 +129,7 @@ func TestFullDisk_IsTheReasonOfAFailure(t *testing.T) {
 		"a tool that says so":         {Spec{Name: "tool", Argv: []string{"dd", "if=/dev/zero", "of={{out.big}}", "bs=64k"}, Outputs: []string{"big"}}, "4m", nil},
 		"a tool that says nothing":    {Spec{Name: "tool", Argv: []string{"sh", "-c", "exec 2> /dev/null; dd if=/dev/zero of=big bs=64k"}}, "4m", nil},
 		"a tool that tidies up":       {Spec{Name: "tool", Argv: []string{"sh", "-c", "dd if=/dev/zero of=big bs=64k || { rm big; exit 7; }"}}, "4m", nil},
+		"a tool that hides it":        {Spec{Name: "tool", Argv: []string{"sh", "-c", "dd if=/dev/zero of=big bs=64k; true"}, Outputs: []string{"big"}}, "4m", nil},
 		"an output that is not there": {Spec{Name: "tool", Argv: []string{"sh", "-c", "dd if=/dev/zero of=big bs=64k; true"}, Success: Success{Outputs: []string{"small"}}}, "4m", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
