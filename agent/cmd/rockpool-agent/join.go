@@ -73,17 +73,24 @@ func firstLine(from io.Reader) (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-// ask reads the credential from the terminal without showing it.
+// ask reads the credential from the terminal without showing it: the terminal is
+// silent before it asks, for whoever types at once.
 func ask(d *desk) (string, error) {
 	terminal, ok := d.in.(*os.File)
 	if !ok || !term.IsTerminal(int(terminal.Fd())) {
 		return "", usageError{errors.New("--credential-file: name a file with the license code, set " + codeVariable + ", or run this at a terminal")}
 	}
-	_, _ = fmt.Fprint(d.errs, "License code: ")
-	typed, err := term.ReadPassword(int(terminal.Fd()))
-	_, _ = fmt.Fprintln(d.errs)
+	before, err := term.MakeRaw(int(terminal.Fd()))
 	if err != nil {
 		return "", fmt.Errorf("read the license code: %w", err)
 	}
-	return strings.TrimSpace(string(typed)), nil
+	screen := struct {
+		io.Reader
+		io.Writer
+	}{terminal, d.errs}
+	typed, err := term.NewTerminal(screen, "").ReadPassword("License code: ")
+	if err := errors.Join(err, term.Restore(int(terminal.Fd()), before)); err != nil {
+		return "", fmt.Errorf("read the license code: %w", err)
+	}
+	return strings.TrimSpace(typed), nil
 }
