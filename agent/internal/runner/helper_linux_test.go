@@ -77,6 +77,13 @@ func helper(mode string, args []string) int {
 		return escape(args[0], unix.CLONE_PARENT, "stray")
 	case "behead":
 		return escape(args[0], 0, headless)
+	case "emigrate":
+		return escape(args[0], 0, emigrant)
+	case emigrant:
+		emigrate()
+		signal.Ignore(syscall.SIGTERM)
+		writePID(args[0])
+		wait()
 	case "vanish":
 		return vanish(args[0])
 	case headless:
@@ -172,6 +179,23 @@ func hideaway(dir string, flags uintptr, mode string) *exec.Cmd {
 	child.Args[0], child.Env = "[kworker/0:1]", []string{}
 	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: flags}
 	return child
+}
+
+// emigrant is a process that has left the control group of its attempt.
+const emigrant = "emigrant"
+
+// emigrate moves this process into the group above, or where that takes none, as one
+// with controllers does, into the agent's own.
+func emigrate() {
+	own, err := ownCgroup()
+	if err != nil {
+		return
+	}
+	for _, dir := range []string{filepath.Dir(own), filepath.Join(filepath.Dir(own), agentLeaf)} {
+		if os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(fmt.Sprint(os.Getpid())), 0) == nil {
+			return
+		}
+	}
 }
 
 // vanish is the worst of a family: beside those it has a hidden child, which has a

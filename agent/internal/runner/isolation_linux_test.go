@@ -66,6 +66,25 @@ func TestAttack_A58_AControlGroupLetsNothingEscape(t *testing.T) {
 	}
 }
 
+// A job that runs as the agent's user can leave its control group. It is found by its
+// descent.
+func TestAttack_A58_WhoLeavesTheControlGroupEndsToo(t *testing.T) {
+	pids := t.TempDir()
+	r := newRig(t, tool("emigrate", pids), nil)
+	if r.cgroups == nil || !household.adopts {
+		t.Skip("this machine gives no control groups, or does not list a process's children")
+	}
+	r.start(wire.Payload{})
+	gone := running(t, pids, 1)
+	if content, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", gone[0])); err == nil && strings.Contains(string(content), r.cgroups.prefix) {
+		t.Errorf("it is in its group still: %s", content)
+	}
+	if got := r.wait().Result; got.Status != wire.ResultSucceeded {
+		t.Errorf("%s %s", got.Status, got.Detail)
+	}
+	mustBeDead(t, gone)
+}
+
 // Without control groups, an environment that the agent may not read hides nothing
 // that stays in the session.
 func TestEnd_FindsWhatHidesItsEnvironment(t *testing.T) {
