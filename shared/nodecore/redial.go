@@ -4,7 +4,6 @@ package nodecore
 const (
 	backoffBase   = second / 2
 	backoffMax    = 30 * second
-	soonTries     = 24          // so many dials, about a minute of them, no wait is longer than the window
 	healthyAfter  = 60 * second // a session that lived so long begins the backoff anew
 	maxRetryAfter = hour        // a server can't ask for more
 
@@ -30,13 +29,14 @@ func FloorOfStatus(status int, retryAfter Time) Time {
 }
 
 // redial decides how long to wait before the next dial: uniform over the window
-// the first time, then full jitter over min(window, 0.5 s·2ⁿ), and after a minute in
-// vain over what doubles from the window up to 30 s. So a fleet whose server is away
-// for a moment is back within the window after it, to the last node.
+// the first time, then full jitter over min(30 s, 0.5 s·2ⁿ), but never over more than
+// was waited already, or the window if that is longer. So a fleet whose server was
+// away is back, to the last node, within the window or as long as it was away.
 type redial struct {
 	dice   *dice
 	window Time // over which a fleet that lost its server spreads, told by welcome
 	tries  int  // dials that were planned since the last healthy session
+	waited Time // for them in all
 }
 
 // wait gives the time until the next dial. The floor is what the server or the
@@ -44,19 +44,17 @@ type redial struct {
 // from returning as one.
 func (r *redial) wait(floor Time) Time {
 	r.tries++
-	return bounded(floor) + r.dice.below(r.spread()+1)
+	wait := bounded(floor) + r.dice.below(r.spread()+1)
+	r.waited += wait
+	return wait
 }
 
 // spread is the longest that the next wait may be beyond its floor.
 func (r *redial) spread() Time {
-	widest := max(r.window, backoffBase)
-	switch {
-	case r.tries == 1:
+	if r.tries == 1 {
 		return r.window
-	case r.tries <= soonTries:
-		return min(widest, backoffBase<<min(r.tries-1, 6), backoffMax)
 	}
-	return min(widest<<min(r.tries-soonTries, 6), backoffMax)
+	return min(backoffMax, backoffBase<<min(r.tries-1, 6), max(r.window, r.waited, backoffBase))
 }
 
 func bounded(floor Time) Time { return min(max(floor, 0), maxRetryAfter) }
@@ -64,7 +62,7 @@ func bounded(floor Time) Time { return min(max(floor, 0), maxRetryAfter) }
 // lived: a session ended that was open for so long.
 func (r *redial) lived(span Time) {
 	if span >= healthyAfter {
-		r.tries = 0
+		r.tries, r.waited = 0, 0
 	}
 }
 
