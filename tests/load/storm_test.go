@@ -166,7 +166,11 @@ func (f fleet) await(t *testing.T, what string, done func(backendtest.FleetRepor
 // times what it would have had if the redial window were filled evenly.
 func (f fleet) checkSpread(t *testing.T, nodes int, took time.Duration) {
 	t.Helper()
-	opened := f.do(t, backendtest.FleetOpened).Opened
+	var opened []time.Time
+	rig.Await(t, stormLimit, func() (bool, string) { // the server knows a session before its node does
+		opened = f.do(t, backendtest.FleetOpened).Opened
+		return len(opened) >= nodes, fmt.Sprintf("%d of %d nodes opened a session", len(opened), nodes)
+	})
 	slices.SortFunc(opened, time.Time.Compare)
 	if len(opened) != nodes {
 		t.Errorf("%d sessions were opened for %d nodes", len(opened), nodes)
