@@ -204,9 +204,17 @@ const idempotencyKept = 24 * time.Hour
 
 // keepHouse makes the partitions of the days ahead, forgets old keys and writes
 // when nodes were last seen: once a minute, in one statement each. Once an hour it
-// forgets old history.
+// forgets old history; what could not be forgotten is due again a minute later.
 func (o *owner) keepHouse(ctx context.Context) error {
-	var pruned time.Time
+	history := []struct {
+		what   string
+		forget func(context.Context, time.Time) error
+		done   time.Time
+	}{
+		{what: "forget old work", forget: o.pruneWork},
+		{what: "forget old alarms", forget: o.pruneAlarms},
+		{what: "forget old artifacts", forget: o.pruneArtifacts},
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -218,28 +226,30 @@ func (o *owner) keepHouse(ctx context.Context) error {
 		o.warn("forget console sessions that are over", o.db.PruneConsoleSessions(ctx))
 		o.warn("forget old idempotency keys", o.db.PruneIdempotency(ctx, now.Add(-idempotencyKept)))
 		o.warn("write when nodes were last seen", o.flushSeen(ctx))
-		if now.Sub(pruned) >= time.Hour {
-			err := o.prune(ctx, now)
-			if o.warn("forget old history", err); err == nil {
-				pruned = now
+		for i := range history {
+			if h := &history[i]; now.Sub(h.done) >= time.Hour {
+				err := h.forget(ctx, now)
+				if o.warn(h.what, err); err == nil {
+					h.done = now
+				}
 			}
 		}
 	}
 }
 
-// prune forgets the history that is older than it is to be kept.
-func (o *owner) prune(ctx context.Context, now time.Time) error {
+// pruneWork forgets the jobs and placements that are older than they are to be kept.
+func (o *owner) pruneWork(ctx context.Context, now time.Time) error {
 	if kept := time.Duration(o.cfg.Retention.Jobs); kept > 0 {
-		if err := o.db.PruneWork(ctx, now.Add(-kept)); err != nil {
-			return err
-		}
+		return o.db.PruneWork(ctx, now.Add(-kept))
 	}
+	return nil
+}
+
+func (o *owner) pruneAlarms(ctx context.Context, now time.Time) error {
 	if kept := time.Duration(o.cfg.Retention.Alarms); kept > 0 {
-		if err := o.db.PruneAlarms(ctx, now.Add(-kept)); err != nil {
-			return err
-		}
+		return o.db.PruneAlarms(ctx, now.Add(-kept))
 	}
-	return o.pruneArtifacts(ctx, now)
+	return nil
 }
 
 // pruneArtifacts forgets old artifacts, and then removes the files that nobody's
@@ -262,7 +272,10 @@ func (o *owner) pruneArtifacts(ctx context.Context, now time.Time) error {
 }
 
 func (o *owner) warn(what string, err error) {
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrInUse):
+		o.log.Info("housekeeping is put off; it is tried again in a minute", "what", what, "because", err)
+	case err != nil:
 		o.log.Warn("housekeeping failed; it is tried again in a minute", "what", what, "error", err)
 	}
 }

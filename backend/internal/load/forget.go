@@ -24,7 +24,7 @@ func (s *stage) forget(ctx context.Context) (f Forgotten, err error) {
 	}
 	defer db.Close()
 	now := time.Now()
-	if err := pruneAll(ctx, db, now.AddDate(0, 0, 2)); err != nil {
+	if err := db.PruneWork(ctx, now.AddDate(0, 0, 2)); err != nil {
 		return f, err
 	}
 	f.Seconds = time.Since(now).Seconds()
@@ -37,19 +37,4 @@ func (s *stage) forget(ctx context.Context) (f Forgotten, err error) {
 		f.Jobs += jobs
 	}
 	return f, err
-}
-
-// pruneAll tries again while the tables are busy, as the server does an hour later:
-// PostgreSQL may clean up behind so many jobs meanwhile.
-func pruneAll(ctx context.Context, db *store.DB, before time.Time) error {
-	deadline := time.Now().Add(settleWait)
-	for {
-		err := db.PruneWork(ctx, before)
-		if err == nil || time.Now().After(deadline) {
-			return err
-		}
-		if err := sleep(ctx, time.Second); err != nil {
-			return err
-		}
-	}
 }

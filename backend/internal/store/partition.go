@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,13 +21,26 @@ func (db *DB) EnsurePartitions(ctx context.Context, now time.Time) error {
 	return problem("make partitions", err)
 }
 
+// ErrInUse says that somebody works on the tables that were to go: a vacuum or an
+// analysis by hand, a backup, a long query. The same call succeeds once that is over.
+var ErrInUse = errors.New("the tables of that day are in use")
+
 // DropPartitions drops the days before the given one (UTC) with all their jobs,
-// attempts and results. A day with open jobs stays. It returns the days gone.
-func (db *DB) DropPartitions(ctx context.Context, before time.Time) ([]time.Time, error) {
-	rows, err := db.pool.Query(ctx, "SELECT drop_partitions($1)", before.UTC())
-	if err != nil {
-		return nil, problem("drop partitions", err)
+// attempts and results, oldest first. A day with open jobs stays. It returns the days
+// that are gone, also beside ErrInUse. Who reads and writes jobs meanwhile waits a
+// second at the very most; autovacuum makes way.
+func (db *DB) DropPartitions(ctx context.Context, before time.Time) (days []time.Time, err error) {
+	for {
+		var day time.Time
+		err := db.pool.QueryRow(ctx, "SELECT drop_partitions($1)", before.UTC()).Scan(&day)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return days, nil
+		case sqlState(err) == "55P03": // lock_not_available
+			return days, fmt.Errorf("drop partitions: %w: %w", ErrInUse, err)
+		case err != nil:
+			return days, problem("drop partitions", err)
+		}
+		days = append(days, day)
 	}
-	days, err := pgx.CollectRows(rows, pgx.RowTo[time.Time])
-	return days, problem("drop partitions", err)
 }

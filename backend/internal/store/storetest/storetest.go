@@ -55,7 +55,12 @@ func Open(t testing.TB, url string) *store.DB {
 // NewURLs makes a fresh migrated database with today's partitions.
 func NewURLs(t testing.TB) URLs {
 	t.Helper()
-	admin := pgtest.AdminURL(t)
+	return NewURLsIn(t, pgtest.AdminURL(t))
+}
+
+// NewURLsIn makes one in a cluster of the test's own, which admin names.
+func NewURLsIn(t testing.TB, admin string) URLs {
+	t.Helper()
 	template, err := templateOf(admin)
 	if err != nil {
 		t.Fatalf("make the template database: %v", err)
