@@ -140,7 +140,8 @@ func rate(turns []turn) string { return fmt.Sprintf("%.0f/s", median(turns, turn
 func (b *bench) batches() ([]line, error) {
 	rivals := []rival{
 		{name: load.ProbeInsertUpdate, says: "insert 512, update", size: 30_000, on: true, gate: 0.33},
-		{name: "river-bulk", says: "River, bulk", size: 10_000, peer: true, on: true, gate: 2.5},
+		{name: "river-bulk-shipped", says: "River as it ships, bulk", size: 10_000, peer: true, on: true, gate: 2.5},
+		{name: "river-bulk", says: "River that fetches every 2 ms, bulk", size: 10_000, peer: true, on: true, gate: 2.5},
 		{name: "nats-sync", says: "NATS, sync always", size: 3_000, peer: true, gate: 15},
 		{name: "nats", says: "NATS, no durability", size: 30_000, peer: true, gate: 1},
 	}
@@ -152,7 +153,7 @@ func (b *bench) batches() ([]line, error) {
 
 func (b *bench) singles() ([]line, error) {
 	return b.beside("one POST each, waiting for the result", 6_000, 220, []string{"single", "--agents=10"},
-		rival{name: "river-single", says: "River, single insert", size: 3_000, peer: true, on: true, gate: 8})
+		rival{name: "river-single", says: "River that fetches every 2 ms, single insert", size: 3_000, peer: true, on: true, gate: 8})
 }
 
 func (b *bench) processes() ([]line, error) {

@@ -2,7 +2,7 @@
 // embedded NATS server with JetStream, asynq with Redis. It is a module of its own,
 // so that nobody who builds Rockpool needs theirs.
 //
-//	peers river-bulk|river-single|nats|nats-sync|asynq [--database URL]
+//	peers river-bulk|river-bulk-shipped|river-single|nats|nats-sync|asynq [--database URL]
 //
 // It speaks as `rockpool load --on-demand` does: first a line of JSON with the
 // process ids whose CPU time, with their children's, is the peer's; then, for each
@@ -33,11 +33,12 @@ type peer interface {
 
 // peers are the ways to make one, by name.
 var peers = map[string]func(ctx context.Context, database string) (peer, error){
-	"river-bulk":   func(ctx context.Context, database string) (peer, error) { return newRiver(ctx, database, insertBulk) },
-	"river-single": func(ctx context.Context, database string) (peer, error) { return newRiver(ctx, database, insertSingle) },
-	"nats":         func(ctx context.Context, _ string) (peer, error) { return newNATS(ctx, false) },
-	"nats-sync":    func(ctx context.Context, _ string) (peer, error) { return newNATS(ctx, true) },
-	"asynq":        func(ctx context.Context, _ string) (peer, error) { return newAsynq(ctx) },
+	"river-bulk":         riverPeers(riverHasty, insertBulk),
+	"river-bulk-shipped": riverPeers(riverShipped, insertBulk),
+	"river-single":       riverPeers(riverHasty, insertSingle),
+	"nats":               func(ctx context.Context, _ string) (peer, error) { return newNATS(ctx, false) },
+	"nats-sync":          func(ctx context.Context, _ string) (peer, error) { return newNATS(ctx, true) },
+	"asynq":              func(ctx context.Context, _ string) (peer, error) { return newAsynq(ctx) },
 }
 
 func main() {
@@ -49,7 +50,7 @@ func main() {
 
 func play(ctx context.Context, args []string, in io.Reader, out io.Writer) (err error) {
 	if len(args) == 0 || peers[args[0]] == nil {
-		return errors.New("name a peer: river-bulk, river-single, nats, nats-sync or asynq")
+		return errors.New("name a peer: river-bulk, river-bulk-shipped, river-single, nats, nats-sync or asynq")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	database := flags.String("database", "", "connection string of a PostgreSQL where a database may be made")

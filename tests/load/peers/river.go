@@ -16,14 +16,23 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// River's settings: it fetches fifty times as often as by default.
 const (
-	riverWorkers  = 2_000
-	riverCooldown = 2 * time.Millisecond
-	riverPoll     = 20 * time.Millisecond
-	riverBulk     = 1_000 // jobs of an insert
-	riverCallers  = 64    // that insert at a time, one by one
-	riverConns    = 16
+	riverWorkers = 2_000
+	riverBulk    = 1_000 // jobs of an insert
+	riverCallers = 64    // that insert at a time, one by one
+	riverConns   = 16
+)
+
+// riverPace is how often River fetches jobs at most, and how often it looks for them
+// when nothing tells it of any. Each has its own database.
+type riverPace struct {
+	database       string
+	cooldown, poll time.Duration
+}
+
+var (
+	riverShipped = riverPace{"river_shipped", river.FetchCooldownDefault, river.FetchPollIntervalDefault}
+	riverHasty   = riverPace{"river", 2 * time.Millisecond, 20 * time.Millisecond} // fifty times as often
 )
 
 // nothing is a job that does nothing.
@@ -37,18 +46,24 @@ func (nothingWorker) Work(context.Context, *river.Job[nothing]) error { return n
 
 type riverPeer struct {
 	pool   *pgxpool.Pool
+	pace   riverPace
 	insert func(ctx context.Context, client *river.Client[pgx.Tx], jobs int) error
 }
 
+// riverPeers makes Rivers of one pace that insert in one way.
+func riverPeers(pace riverPace, insert func(context.Context, *river.Client[pgx.Tx], int) error) func(context.Context, string) (peer, error) {
+	return func(ctx context.Context, database string) (peer, error) { return newRiver(ctx, database, pace, insert) }
+}
+
 // newRiver makes a database of River's own beside Rockpool's.
-func newRiver(ctx context.Context, database string, insert func(context.Context, *river.Client[pgx.Tx], int) error) (peer, error) {
+func newRiver(ctx context.Context, database string, pace riverPace, insert func(context.Context, *river.Client[pgx.Tx], int) error) (peer, error) {
 	admin, err := pgx.Connect(ctx, database)
 	if err != nil {
 		return nil, err
 	}
-	_, err = admin.Exec(ctx, `DROP DATABASE IF EXISTS river`)
+	_, err = admin.Exec(ctx, "DROP DATABASE IF EXISTS "+pace.database)
 	if err == nil {
-		_, err = admin.Exec(ctx, `CREATE DATABASE river`)
+		_, err = admin.Exec(ctx, "CREATE DATABASE "+pace.database)
 	}
 	if err = errors.Join(err, admin.Close(ctx)); err != nil {
 		return nil, fmt.Errorf("make a database: %w", err)
@@ -57,7 +72,7 @@ func newRiver(ctx context.Context, database string, insert func(context.Context,
 	if err != nil {
 		return nil, err
 	}
-	config.ConnConfig.Database, config.MaxConns = "river", riverConns
+	config.ConnConfig.Database, config.MaxConns = pace.database, riverConns
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err
@@ -70,7 +85,7 @@ func newRiver(ctx context.Context, database string, insert func(context.Context,
 		pool.Close()
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
-	return &riverPeer{pool: pool, insert: insert}, nil
+	return &riverPeer{pool, pace, insert}, nil
 }
 
 // run starts a client for the round alone, so that it does not fetch in between.
@@ -78,7 +93,7 @@ func (r *riverPeer) run(ctx context.Context, jobs int) (time.Duration, error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, nothingWorker{})
 	client, err := river.NewClient(riverpgxv5.New(r.pool), &river.Config{
-		FetchCooldown: riverCooldown, FetchPollInterval: riverPoll, Workers: workers, Logger: slog.New(slog.DiscardHandler),
+		FetchCooldown: r.pace.cooldown, FetchPollInterval: r.pace.poll, Workers: workers, Logger: slog.New(slog.DiscardHandler),
 		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: riverWorkers}},
 	})
 	if err != nil {
