@@ -91,16 +91,17 @@ func (a *API) awaitOpen(c *call, id ids.JobID, d time.Duration) error {
 // needs no look at its row: that is what was just committed. The job as it was taken
 // stays the answer when it can't be read.
 func (a *API) afterWait(c *call, job *takenJob, d time.Duration) *rest.Job {
+	if job.end != nil {
+		return a.jobOf(job.insert, &job.end.Row, job.end.Result)
+	}
 	id, open := job.id()
 	if d == 0 || !open {
 		return a.doc(job)
 	}
-	end, err := a.awaitEnd(c, id, d)
-	switch {
-	case err != nil:
-		return a.doc(job)
-	case end != nil && job.insert != nil:
-		return a.jobOf(job.insert, &end.Row, end.Result)
+	if job.insert == nil {
+		if _, err := a.awaitEnd(c, id, d); err != nil {
+			return a.doc(job)
+		}
 	}
 	if now, err := a.readJob(c, id); err == nil {
 		return now

@@ -19,7 +19,7 @@ type keyLocks[K comparable] struct {
 
 func newKeyLocks[K comparable]() *keyLocks[K] { return &keyLocks[K]{held: map[K]chan struct{}{}} }
 
-// lock waits for the key; the caller calls unlock. An error is ctx's.
+// lock waits for the key; the caller calls unlock, once or more. An error is ctx's.
 func (k *keyLocks[K]) lock(ctx context.Context, key K) (unlock func(), err error) {
 	for {
 		k.mu.Lock()
@@ -28,7 +28,7 @@ func (k *keyLocks[K]) lock(ctx context.Context, key K) (unlock func(), err error
 			mine := make(chan struct{})
 			k.held[key] = mine
 			k.mu.Unlock()
-			return func() { k.free(key, mine) }, nil
+			return sync.OnceFunc(func() { k.free(key, mine) }), nil
 		}
 		k.mu.Unlock()
 		select {

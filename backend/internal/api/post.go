@@ -53,7 +53,7 @@ func (a *API) tryJob(c *call, spec *fleet.JobSpec) error {
 
 // submit hands the job to the loop and answers it, at its end if that comes in time.
 func (a *API) submit(c *call, spec *fleet.JobSpec, posted posting, wait time.Duration) error {
-	job, err := a.takeJob(c, spec, posted)
+	job, err := a.takeJob(c, spec, posted, wait)
 	if err != nil {
 		return err
 	}
@@ -75,11 +75,13 @@ func (a *API) mayName(c *call, pool string) error {
 	return fleet.Errorf(fleet.CodePoolNotAllowed, "work does not name its pool: its app's binding or owner says it")
 }
 
-// takenJob is what came of one submitted job: a new one with its row, or, without an
-// insert, that of an earlier POST with the same key.
+// takenJob is what came of one submitted job: a new one with its row, and its end where
+// that was waited for and has come; or, without an insert, that of an earlier POST with
+// the same key.
 type takenJob struct {
 	insert  *core.JobInsert
 	row     *core.JobRow
+	end     *core.Ended
 	earlier *rest.Job
 }
 
@@ -101,9 +103,10 @@ func (job *takenJob) id() (id ids.JobID, open bool) {
 	return id, err == nil && !state.Terminal()
 }
 
-// takeJob hands one job to the loop and returns it as it was committed, or the
-// job of an earlier POST with the same key.
-func (a *API) takeJob(c *call, spec *fleet.JobSpec, posted posting) (*takenJob, error) {
+// takeJob hands one job to the loop and returns it as it was committed, with its end
+// if that comes within wait, or the job of an earlier POST with the same key. The key is
+// held until the commit: whoever sends it again finds the job then.
+func (a *API) takeJob(c *call, spec *fleet.JobSpec, posted posting, wait time.Duration) (*takenJob, error) {
 	unlock, err := a.alone(c, posted)
 	if err != nil {
 		return nil, err
@@ -115,13 +118,17 @@ func (a *API) takeJob(c *call, spec *fleet.JobSpec, posted posting) (*takenJob, 
 	if err := a.newFinder(c).complete(spec); err != nil {
 		return nil, err
 	}
-	inserts := a.inserts(c, []*fleet.JobSpec{spec})
-	inserts[0].IdempotencyKey, inserts[0].RequestDigest = posted.key, posted.digest
-	answers, err := a.dispatch.Submit(c.ctx(), inserts)
+	insert := &a.inserts(c, []*fleet.JobSpec{spec})[0]
+	insert.IdempotencyKey, insert.RequestDigest = posted.key, posted.digest
+	answer, end, err := a.dispatch.SubmitAndWait(c.ctx(), insert, wait, unlock)
 	if err != nil {
 		return nil, err
 	}
-	return a.taken(c, &inserts[0], &answers[0])
+	job, err := a.taken(c, insert, &answer)
+	if err == nil {
+		job.end = end
+	}
+	return job, err
 }
 
 // taken is what came of one submitted job. When another process took the same

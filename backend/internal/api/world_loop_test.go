@@ -296,6 +296,23 @@ func (w *world) Resolve(_ context.Context, id ids.JobID, action fleet.ResolveAct
 	return w.jobs[id].State, w.down
 }
 
+func (w *world) SubmitAndWait(ctx context.Context, job *core.JobInsert, wait time.Duration, taken func()) (core.Submitted, *core.Ended, error) {
+	list := []core.JobInsert{*job}
+	answers, err := w.Submit(ctx, list)
+	*job = list[0]
+	if err != nil {
+		return core.Submitted{}, nil, err
+	}
+	taken()
+	if wait == 0 || answers[0].Refused != nil || answers[0].Row.State.Terminal() {
+		return answers[0], nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	end, _ := w.Wait(ctx, job.Spec.ID) // no error: the job was taken
+	return answers[0], end, nil
+}
+
 func (w *world) Wait(ctx context.Context, id ids.JobID) (*core.Ended, error) {
 	if w.onWait != nil {
 		return nil, w.onWait(ctx, id)

@@ -56,15 +56,16 @@ func (db *database) Commit(_ context.Context, e *core.Effects) ([]core.Refusal, 
 	for i := range e.Placements {
 		w := &e.Placements[i]
 		named = append(named, w.Spec.ID)
-		if why, refuse := db.refuse[w.Spec.ID]; refuse {
-			delete(db.refuse, w.Spec.ID)
-			refused = append(refused, core.Refusal{Job: w.Spec.ID, Why: why})
+		if db.refuses(w.Spec.ID, &refused) {
 			continue
 		}
 		db.placements[w.Spec.ID] = core.OpenPlacement{Spec: w.Spec, Row: w.Row}
 	}
 	for i := range e.Inserts {
 		named = append(named, e.Inserts[i].Spec.ID)
+		if db.refuses(e.Inserts[i].Spec.ID, &refused) {
+			continue
+		}
 		db.keep(e.Inserts[i].Spec, e.Inserts[i].Row)
 	}
 	for i := range e.Updates {
@@ -80,6 +81,16 @@ func (db *database) Commit(_ context.Context, e *core.Effects) ([]core.Refusal, 
 	}
 	db.batches = append(db.batches, named)
 	return refused, nil
+}
+
+// refuses reports work that is to be refused, this once, and adds its refusal.
+func (db *database) refuses(id ids.JobID, refused *[]core.Refusal) bool {
+	why, refuse := db.refuse[id]
+	if refuse {
+		delete(db.refuse, id)
+		*refused = append(*refused, core.Refusal{Job: id, Why: why})
+	}
+	return refuse
 }
 
 func (db *database) keep(spec *fleet.JobSpec, row core.JobRow) {
