@@ -137,8 +137,8 @@ func (c *call) created(location string, doc any) error {
 	return c.JSON(http.StatusCreated, doc)
 }
 
-// checkQuery refuses parameters that the route does not know: a misspelt filter
-// would select everything, and an unknown dryRun would be no dry run.
+// checkQuery reads the parameters and refuses those that the route does not know: a
+// misspelt filter would select everything, and an unknown dryRun would be no dry run.
 func checkQuery(c *call, known []string) error {
 	raw := c.Request().URL.RawQuery
 	if raw == "" {
@@ -159,6 +159,7 @@ func checkQuery(c *call, known []string) error {
 			return badRequest("query parameter %s is not plain text", name)
 		}
 	}
+	c.query = values
 	return nil
 }
 

@@ -26,9 +26,7 @@ func decode(raw []byte, out any) error {
 	if err := checkKeys(raw, out); err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(out); err != nil {
+	if err := json.Unmarshal(raw, out); err != nil {
 		return jsonError(err)
 	}
 	return nil

@@ -70,13 +70,14 @@ func (a *API) wall(t fleet.Time) *time.Time {
 
 func jobDoc(j *record.Job) rest.Job {
 	id := j.Spec.ID.String()
+	path := jobPath(id)
 	doc := rest.Job{
 		ID: id, App: j.Spec.App, Role: j.Spec.Role, Runner: j.Spec.Runner, State: j.State.String(),
 		Reason: causeText(j.Cause), Detail: j.Detail, Priority: j.Spec.Priority, Attempt: j.Attempt,
 		Node: j.Node, Pool: j.Pool, Fallback: j.Fallback, CreatedAt: rest.At(j.SubmittedAt),
 		AssignedAt: rest.AtPtr(j.AssignedAt), StartedAt: rest.AtPtr(j.StartedAt), EndedAt: rest.AtPtr(j.EndedAt),
 		ExitCode: j.ExitCode, Labels: pairs(j.Spec.Labels), Asks: asksOf(j),
-		Links: rest.JobLinks{Decision: jobPath(id) + "/decision", Log: jobPath(id) + "/log"},
+		Links: rest.JobLinks{Decision: path + "/decision", Log: path + "/log"},
 	}
 	fillWaits(&doc, j)
 	if json.Valid(j.Output) { // the bytes are a node's

@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"reflect"
 	"strings"
 	"time"
@@ -88,13 +89,18 @@ const (
 // call is one request on its way through a handler.
 type call struct {
 	echo.Context
-	who   access.Principal
-	scope access.Scope // on whose objects
-	route *Route
-	claim record.Claim // of a POST that came with an Idempotency-Key
+	within context.Context // the request's, and as long as it may take
+	query  url.Values
+	who    access.Principal
+	scope  access.Scope // on whose objects
+	route  *Route
+	claim  record.Claim // of a POST that came with an Idempotency-Key
 }
 
-func (c *call) ctx() context.Context { return c.Request().Context() }
+func (c *call) ctx() context.Context { return c.within }
+
+// QueryParam is a parameter that checkQuery has let through; empty: it is not there.
+func (c *call) QueryParam(name string) string { return c.query.Get(name) }
 
 // body reads the request's document, at most maxBody bytes.
 func (c *call) body() ([]byte, error) {
@@ -117,6 +123,9 @@ func (c *call) body() ([]byte, error) {
 }
 
 func isJSON(contentType string) bool {
+	if contentType == echo.MIMEApplicationJSON { // as nearly everybody says it
+		return true
+	}
 	media, params, err := mime.ParseMediaType(contentType)
 	if err != nil || media != echo.MIMEApplicationJSON {
 		return false
@@ -136,19 +145,18 @@ func (a *API) guard(r *Route) echo.HandlerFunc {
 		if why := context.Cause(database); why != nil && !alone {
 			return why
 		}
+		c := &call{Context: ec, route: r, within: ec.Request().Context()}
 		if !r.Streams {
-			ctx := ec.Request().Context()
 			if r.whole() {
-				ctx = context.WithoutCancel(ctx)
+				c.within = context.WithoutCancel(c.within)
 			}
-			ctx, cancel := context.WithTimeout(ctx, maxWork)
+			ctx, cancel := context.WithTimeout(c.within, maxWork)
 			defer cancel()
 			if !r.whole() && !alone {
 				defer context.AfterFunc(database, cancel)()
 			}
-			ec.SetRequest(ec.Request().WithContext(ctx))
+			c.within = ctx
 		}
-		c := &call{Context: ec, route: r}
 		if !open {
 			if err := a.admit(c, r); err != nil {
 				return err

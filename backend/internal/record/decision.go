@@ -21,9 +21,9 @@ type Decision struct {
 // false, zero or empty is left out, and the time, the wall time of d.At, is in
 // microseconds. The sentence for people is made when it is read.
 func AppendDecision(b []byte, d *fleet.Decision, at time.Time) []byte {
-	b = appendText(append(b, `{"outcome":`...), string(d.Outcome))
+	b = AppendText(append(b, `{"outcome":`...), string(d.Outcome))
 	b = strconv.AppendInt(append(b, `,"at":`...), at.UnixMicro(), 10)
-	b = appendText(append(b, `,"rule":`...), string(d.Rule))
+	b = AppendText(append(b, `,"rule":`...), string(d.Rule))
 	b = append(b, `,"pools":[`...)
 	for i := range d.Pools {
 		if i > 0 {
@@ -33,7 +33,7 @@ func AppendDecision(b []byte, d *fleet.Decision, at time.Time) []byte {
 	}
 	b = append(b, ']')
 	if d.Node != "" {
-		b = appendText(append(b, `,"node":`...), d.Node)
+		b = AppendText(append(b, `,"node":`...), d.Node)
 		b = strconv.AppendInt(append(b, `,"remainingSlots":`...), d.RemainingSlots, 10)
 	}
 	b = appendTrue(b, `,"tieBreak":true`, d.TieBreak)
@@ -51,7 +51,7 @@ func appendTrue(b []byte, field string, is bool) []byte {
 }
 
 func appendTally(b []byte, t *fleet.Tally) []byte {
-	b = appendText(append(b, `{"pool":`...), t.Pool)
+	b = AppendText(append(b, `{"pool":`...), t.Pool)
 	b = strconv.AppendInt(append(b, `,"nodes":`...), int64(t.Nodes), 10)
 	b = strconv.AppendInt(append(b, `,"candidates":`...), int64(t.Candidates), 10)
 	next := `,"rejected":{`
@@ -59,7 +59,7 @@ func appendTally(b []byte, t *fleet.Tally) []byte {
 		if n == 0 {
 			continue
 		}
-		b = append(appendText(append(b, next...), reasonName(t, fleet.Reason(r))), ':')
+		b = append(AppendText(append(b, next...), reasonName(t, fleet.Reason(r))), ':')
 		b = strconv.AppendInt(b, int64(n), 10)
 		next = ","
 	}

@@ -14,29 +14,29 @@ const TimeFormat = "2006-01-02T15:04:05.000Z"
 // tags, so that json.Unmarshal reads it. It runs once per job on the hot path,
 // which is why it is written out.
 func AppendSpec(b []byte, s *fleet.JobSpec) []byte {
-	b = appendText(append(b, `{"role":`...), s.Role)
-	b = appendText(append(b, `,"runner":`...), s.Runner)
+	b = AppendText(append(b, `{"role":`...), s.Role)
+	b = AppendText(append(b, `,"runner":`...), s.Runner)
 	b = appendLabels(b, `,"params":[`, s.Params)
 	if len(s.Inputs) > 0 {
 		b = appendInputs(append(b, `,"inputs":[`...), s.Inputs)
 	}
 	b = appendVector(append(b, `,"demands":`...), &s.Demands)
 	if s.Backend != "" {
-		b = appendText(append(b, `,"backend":`...), s.Backend)
+		b = AppendText(append(b, `,"backend":`...), s.Backend)
 	}
 	if s.Region != "" {
-		b = appendText(append(b, `,"region":`...), s.Region)
+		b = AppendText(append(b, `,"region":`...), s.Region)
 	}
 	b = strconv.AppendInt(append(b, `,"priority":`...), int64(s.Priority), 10)
 	b = strconv.AppendInt(append(b, `,"maxAttempts":`...), int64(s.MaxAttempts), 10)
-	b = appendText(append(b, `,"onNodeLost":`...), string(s.OnNodeLost))
-	b = appendText(append(b, `,"whenExhausted":`...), string(s.WhenExhausted))
+	b = AppendText(append(b, `,"onNodeLost":`...), string(s.OnNodeLost))
+	b = AppendText(append(b, `,"whenExhausted":`...), string(s.WhenExhausted))
 	if s.RunTimeoutMs != 0 {
 		b = strconv.AppendInt(append(b, `,"runTimeoutMs":`...), s.RunTimeoutMs, 10)
 	}
 	b = appendLabels(b, `,"labels":[`, s.Labels)
 	if s.Pool != "" {
-		b = appendText(append(b, `,"pool":`...), s.Pool)
+		b = AppendText(append(b, `,"pool":`...), s.Pool)
 	}
 	return append(appendTiming(b, s), '}')
 }
@@ -57,7 +57,7 @@ func appendTiming(b []byte, s *fleet.JobSpec) []byte {
 		b = append(b, `,"avoidFailedNode":true`...)
 	}
 	if !s.RetryOf.IsZero() {
-		b = appendText(append(b, `,"retryOf":`...), s.RetryOf.String())
+		b = AppendText(append(b, `,"retryOf":`...), s.RetryOf.String())
 	}
 	return b
 }
@@ -67,8 +67,8 @@ func appendInputs(b []byte, inputs []fleet.Input) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendText(append(b, `{"name":`...), in.Name)
-		b = appendText(append(b, `,"digest":`...), in.Digest)
+		b = AppendText(append(b, `{"name":`...), in.Name)
+		b = AppendText(append(b, `,"digest":`...), in.Digest)
 		b = strconv.AppendInt(append(b, `,"size":`...), in.Size, 10)
 		b = append(b, '}')
 	}
@@ -92,8 +92,8 @@ func appendLabels(b []byte, key string, labels []fleet.Label) []byte {
 
 // AppendLabel appends a label as it stands in a spec.
 func AppendLabel(b []byte, l fleet.Label) []byte {
-	b = appendText(append(b, `{"name":`...), l.Name)
-	b = appendText(append(b, `,"value":`...), l.Value)
+	b = AppendText(append(b, `{"name":`...), l.Name)
+	b = AppendText(append(b, `,"value":`...), l.Value)
 	return append(b, '}')
 }
 
@@ -113,17 +113,19 @@ func appendQuantities(b []byte, key string, qs []fleet.Quantity) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendText(append(b, `{"name":`...), q.Name)
+		b = AppendText(append(b, `{"name":`...), q.Name)
 		b = strconv.AppendInt(append(b, `,"amount":`...), q.Amount, 10)
 		b = append(b, '}')
 	}
 	return append(b, ']')
 }
 
-// appendText appends a JSON string. Names are plain ASCII nearly always.
-func appendText(b []byte, s string) []byte {
+// AppendText appends a JSON string as json.Marshal writes it. Names are plain ASCII
+// nearly always.
+func AppendText(b []byte, s string) []byte {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+		switch c := s[i]; {
+		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
 			quoted, _ := json.Marshal(s) // a string always has a JSON form
 			return append(b, quoted...)
 		}

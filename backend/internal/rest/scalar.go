@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// timeLayout is RFC 3339 in UTC with milliseconds.
-const timeLayout = "2006-01-02T15:04:05.000Z"
+// timeExample is how times look: RFC 3339 in UTC with milliseconds.
+const timeExample = "2006-01-02T15:04:05.000Z"
 
 // Time is a moment as the API writes it: RFC 3339, UTC, milliseconds.
 type Time struct{ time.Time }
@@ -28,19 +28,26 @@ func AtPtr(t *time.Time) *Time {
 
 // MarshalJSON writes UTC with milliseconds.
 func (t Time) MarshalJSON() ([]byte, error) {
-	b := append(make([]byte, 0, len(timeLayout)+2), '"')
-	return append(t.UTC().AppendFormat(b, timeLayout), '"'), nil
+	return t.Append(make([]byte, 0, len(timeExample)+2)), nil
+}
+
+// Append appends what MarshalJSON writes. Package time writes RFC 3339 without reading
+// the layout, which makes it twice as fast as with milliseconds in it.
+func (t Time) Append(b []byte) []byte {
+	b = t.UTC().AppendFormat(append(b, '"'), time.RFC3339)
+	ms := t.Nanosecond() / int(time.Millisecond)
+	return append(b[:len(b)-len("Z")], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"')
 }
 
 // UnmarshalJSON reads RFC 3339 with any zone.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil {
-		return fmt.Errorf("a time is a string such as %q", timeLayout)
+		return fmt.Errorf("a time is a string such as %q", timeExample)
 	}
 	parsed, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return fmt.Errorf("time %.40q is not RFC 3339 such as %q", s, timeLayout)
+		return fmt.Errorf("time %.40q is not RFC 3339 such as %q", s, timeExample)
 	}
 	t.Time = parsed.UTC()
 	return nil
