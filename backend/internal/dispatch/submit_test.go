@@ -51,6 +51,7 @@ func TestSubmitAndWait_ReturnsAtTheEndAndSaysWhenItIsCommitted(t *testing.T) {
 func TestSubmitAndWait_WhoGivesUpHasTheJobThatWasTaken(t *testing.T) {
 	w := newWorld(t, 0) // no node has room
 	over, end := context.WithCancel(context.Background())
+	defer end()
 	for name, try := range map[string]struct {
 		ctx  context.Context
 		wait time.Duration
@@ -84,6 +85,7 @@ func TestSubmitAndWait_BeforeTheCommitItsErrorIsTheCallersOrTheDatabases(t *test
 	w := newWorld(t, 4)
 	w.holdCommits()
 	ctx, giveUp := context.WithCancel(context.Background())
+	defer giveUp()
 	gone, _ := w.run(ctx, w.job(), time.Minute)
 	receive(t, "the commit", w.db.began)
 	w.db.mu.Lock()
