@@ -139,10 +139,11 @@ func (a *array) uuid(id ids.JobID) {
 
 func (a *array) time(t time.Time) { a.int8(t.UnixMicro() - postgresEpoch) }
 
-// arrayCodec lets a connection take *array for an array type, beside Go slices.
+// arrayCodec lets a connection take *array for an array type and, when it has one
+// element, for the type of that, beside Go values.
 type arrayCodec struct {
 	pgtype.Codec
-	element uint32 // OID
+	element uint32 // OID; 0: the type is no array's
 }
 
 // PreferredFormat is binary also where texts prefer text.
@@ -150,10 +151,26 @@ func (arrayCodec) PreferredFormat() int16 { return pgtype.BinaryFormatCode }
 
 // PlanEncode implements pgtype.Codec.
 func (c arrayCodec) PlanEncode(m *pgtype.Map, oid uint32, format int16, value any) pgtype.EncodePlan {
-	if _, ok := value.(*array); ok && format == pgtype.BinaryFormatCode {
-		return arrayPlan{c.element}
+	_, ok := value.(*array)
+	switch {
+	case !ok || format != pgtype.BinaryFormatCode:
+		return c.Codec.PlanEncode(m, oid, format, value)
+	case c.element == 0:
+		return elementPlan{}
 	}
-	return c.Codec.PlanEncode(m, oid, format, value)
+	return arrayPlan{c.element}
+}
+
+// elementPlan encodes the one element of an array.
+type elementPlan struct{}
+
+// Encode implements pgtype.EncodePlan.
+func (elementPlan) Encode(value any, buf []byte) ([]byte, error) {
+	a := value.(*array)
+	if a.nulls {
+		return nil, nil
+	}
+	return append(slices.Grow(buf, a.room), a.body[4:]...), nil
 }
 
 type arrayPlan struct{ element uint32 }
@@ -190,7 +207,9 @@ func takeArrays(conn *pgx.Conn) error {
 		if !ok {
 			return fmt.Errorf("pgx has no array codec for %s", t.Name)
 		}
-		m.RegisterType(&pgtype.Type{Name: t.Name, OID: oid, Codec: arrayCodec{codec, codec.ElementType.OID}})
+		element := codec.ElementType
+		m.RegisterType(&pgtype.Type{Name: t.Name, OID: oid, Codec: arrayCodec{codec, element.OID}})
+		m.RegisterType(&pgtype.Type{Name: element.Name, OID: element.OID, Codec: arrayCodec{Codec: element.Codec}})
 	}
 	return nil
 }

@@ -8,135 +8,75 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/store/storetest"
 )
 
-const benchBatch = 512
-
-// BenchmarkCommit writes 512 jobs (insert with assignment, then their ends) and
-// beside it a bare probe: insert 512 rows of the same size, update them to done.
-// It prints wall and CPU time a job, of this process and of PostgreSQL.
+// BenchmarkCommit is what a commit costs by its size: so many new jobs with their
+// assignments, and then their ends. It prints the CPU time of a commit, of this
+// process and of the writer's backend; jobs has the partitions of a server that has
+// run for a month.
 func BenchmarkCommit(b *testing.B) {
+	for _, jobs := range []int{1, 4, 24, 300} {
+		b.Run(strconv.Itoa(jobs), func(b *testing.B) { benchCommit(b, jobs) })
+	}
+}
+
+func benchCommit(b *testing.B, jobs int) {
 	h := newHouse(b, storetest.Slots(64))
+	h.urls.Exec(b, "SELECT ensure_partitions(current_date - 30, current_date + 7)")
 	nodes := []storetest.Node{h.node}
 	for range 15 {
 		nodes = append(nodes, storetest.InsertNode(b, h.db, h.user.ID, storetest.Slots(64)))
 	}
-	conn, err := pgx.Connect(ctx, h.urls.Admin)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer conn.Close(ctx)
-	probe := newProbe(b, conn)
-	h.life(nodes)
-	probe.life()
-	commits := spent{postmaster: postmasterOf(conn)}
-	probes := commits
-	for b.Loop() {
-		commits.add(func() { h.life(nodes) })
-		probes.add(probe.life)
-	}
-	commits.report(b, "commit")
-	probes.report(b, "probe")
-	b.ReportMetric(probes.wall.Seconds()/commits.wall.Seconds(), "probe/commit")
-}
-
-// BenchmarkCommitOne is the other end: one job alone, insert with assignment and
-// then its end.
-func BenchmarkCommitOne(b *testing.B) {
-	h := newHouse(b)
-	conn, err := pgx.Connect(ctx, h.urls.Admin)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer conn.Close(ctx)
-	jobs := spent{postmaster: postmasterOf(conn)}
-	for b.Loop() {
-		start, end := &core.Effects{}, &core.Effects{}
-		h.finish(end, h.submit(start, 1)...)
-		jobs.add(func() {
-			h.commit(start)
-			h.commit(end)
-		})
-	}
-	jobs.report(b, "job")
-}
-
-// life is 512 jobs from insert to end, in two commits.
-func (h *house) life(nodes []storetest.Node) {
-	start, end := &core.Effects{}, &core.Effects{}
-	for i := range benchBatch {
-		h.node = nodes[i%len(nodes)]
-		jobs := h.submit(start, 1)
-		start.Inserts[i].Spec.Params = []fleet.Label{{Name: "threads", Value: "1"}}
-		h.finish(end, jobs...)
-	}
+	start, end := h.life(nodes, jobs)
 	h.commit(start)
 	h.commit(end)
+	backend := storetest.Query[int](b, h.urls, "SELECT max(pid) FROM pg_stat_activity WHERE application_name = 'rockpool writer' AND datname = current_database()")
+	starts, ends := spent{backend: backend}, spent{backend: backend}
+	for b.Loop() {
+		start, end := h.life(nodes, jobs)
+		starts.add(func() { h.commit(start) })
+		ends.add(func() { h.commit(end) })
+	}
+	starts.report(b, "start")
+	ends.report(b, "end")
 }
 
-// probe is the least that a durable job can cost in this PostgreSQL.
-type probe struct {
-	t    testing.TB
-	conn *pgx.Conn
-	next int64
-	body []string
+// life is what is committed of jobs when they start and when they end.
+func (h *house) life(nodes []storetest.Node, jobs int) (start, end *core.Effects) {
+	start, end = &core.Effects{}, &core.Effects{}
+	for i := range jobs {
+		h.node = nodes[i%len(nodes)]
+		made := h.submit(start, 1)
+		start.Inserts[i].Spec.Params = []fleet.Label{{Name: "threads", Value: "1"}}
+		h.finish(end, made...)
+	}
+	return start, end
 }
 
-func newProbe(t testing.TB, conn *pgx.Conn) *probe {
-	_, err := conn.Exec(ctx, "CREATE TABLE probe (id bigint PRIMARY KEY, state text NOT NULL, body text NOT NULL) WITH (fillfactor = 70)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &probe{t: t, conn: conn}
-	for range benchBatch {
-		p.body = append(p.body, strings.Repeat("x", 400))
-	}
-	return p
-}
-
-func (p *probe) life() {
-	list := make([]int64, benchBatch)
-	for i := range list {
-		p.next++
-		list[i] = p.next
-	}
-	_, err := p.conn.Exec(ctx, "INSERT INTO probe SELECT id, 'new', body FROM unnest($1::bigint[], $2::text[]) AS u(id, body)", list, p.body)
-	if err == nil {
-		_, err = p.conn.Exec(ctx, "UPDATE probe SET state = 'done' FROM unnest($1::bigint[]) AS u(id) WHERE probe.id = u.id", list)
-	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// spent adds up time: wall, this process's CPU and PostgreSQL's.
+// spent adds up time: wall, this process's CPU and a backend's.
 type spent struct {
+	backend              int
 	wall, self, postgres time.Duration
 	rounds               int
-	postmaster           int
 }
 
 func (s *spent) add(fn func()) {
-	postgres := cpuOf(s.postmaster)
-	self, start := cpuSelf(), time.Now()
+	postgres, self, start := cpuOf(s.backend), cpuSelf(), time.Now()
 	fn()
 	s.wall += time.Since(start)
 	s.self += cpuSelf() - self
-	s.postgres += cpuOf(s.postmaster) - postgres
+	s.postgres += cpuOf(s.backend) - postgres
 	s.rounds++
 }
 
 func (s *spent) report(b *testing.B, name string) {
-	jobs := float64(s.rounds * benchBatch)
-	micros := func(d time.Duration) float64 { return float64(d.Microseconds()) / jobs }
-	b.ReportMetric(micros(s.wall), name+"-µs/job")
-	b.ReportMetric(micros(s.self), name+"-go-cpu-µs/job")
-	b.ReportMetric(micros(s.postgres), name+"-pg-cpu-µs/job")
+	micros := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(s.rounds) }
+	b.ReportMetric(micros(s.wall), name+"-µs")
+	b.ReportMetric(micros(s.self), name+"-go-cpu-µs")
+	b.ReportMetric(micros(s.postgres), name+"-pg-cpu-µs")
 }
 
 func cpuSelf() time.Duration {
@@ -147,37 +87,10 @@ func cpuSelf() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// cpuOf adds up the CPU time of a postmaster and its children, in scheduler ticks
-// of 10 ms: exact enough over many rounds.
-func cpuOf(postmaster int) (sum time.Duration) {
-	dirs, _ := os.ReadDir("/proc")
-	for _, d := range dirs {
-		stat := processStat(d.Name())
-		if len(stat) < 15 || d.Name() != strconv.Itoa(postmaster) && stat[1] != strconv.Itoa(postmaster) {
-			continue
-		}
-		for _, ticks := range stat[11:15] { // its own and its ended children's
-			n, _ := strconv.ParseInt(ticks, 10, 64)
-			sum += time.Duration(n) * 10 * time.Millisecond
-		}
-	}
-	return sum
-}
-
-// processStat is a process's state, parent and so on, without its name.
-func processStat(pid string) []string {
-	data, _ := os.ReadFile("/proc/" + pid + "/stat")
-	_, rest, _ := strings.Cut(string(data), ") ")
-	return strings.Fields(rest)
-}
-
-// postmasterOf is the parent of the backend that serves conn; 0: it is not on
-// this machine.
-func postmasterOf(conn *pgx.Conn) int {
-	stat := processStat(strconv.Itoa(int(conn.PgConn().PID())))
-	if len(stat) < 2 {
-		return 0
-	}
-	pid, _ := strconv.Atoi(stat[1])
-	return pid
+// cpuOf is the CPU time of a process of one thread on this machine; otherwise 0.
+func cpuOf(pid int) time.Duration {
+	data, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/schedstat")
+	ran, _, _ := strings.Cut(string(data), " ")
+	n, _ := strconv.ParseInt(ran, 10, 64)
+	return time.Duration(n)
 }

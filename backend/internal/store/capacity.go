@@ -90,15 +90,29 @@ func (r *round) assignments(node string, fn func(*core.Reservation) bool) (refus
 // The guard: whatever memory believed, no new work goes to a node outside its
 // pool, with a hold, that has left, or that is full. What only releases always
 // holds, and gives back room that the node's claim no longer has.
-const slotsSQL = `
+func slotsSQL(rows, narrowed string) string {
+	return `
 	UPDATE nodes AS n SET
 		reserved_slots = greatest(n.reserved_slots + u.slots, 0),
 		total_slots = greatest(n.slots, n.reserved_slots + u.slots)
-	FROM unnest($1::text[], $2::int8[], $3::text[], $4::bool[]) AS u(id, slots, pool, takes)
-	WHERE n.id = u.id AND n.id = ANY ($1)
+	FROM ` + rows + `
+	WHERE n.id = u.id ` + narrowed + `
 	  AND (u.pool = '' OR coalesce(n.pool_id, 'default') = u.pool AND NOT n.held)
 	  AND (NOT u.takes OR n.left_at IS NULL AND n.reserved_slots + u.slots <= n.slots)
 	RETURNING n.id, u.takes`
+}
+
+// slotColumns are the parameters of slotsSQL, a row for each node.
+type slotColumns struct{ node, slots, pool, takes array }
+
+func (c *slotColumns) columns() []*array { return []*array{&c.node, &c.slots, &c.pool, &c.takes} }
+
+func (c *slotColumns) add(node string, n *nodeSum) {
+	c.node.text(node)
+	c.slots.int8(n.slots)
+	c.pool.text(n.pool)
+	c.takes.bool(n.takes)
+}
 
 const resourcesSQL = `
 	UPDATE node_resources AS r SET
@@ -111,7 +125,8 @@ const resourcesSQL = `
 
 // Only what takes must be there.
 var (
-	addSlots     = counted(slotsSQL, "count(*) FILTER (WHERE takes)", 4)
+	addSlots = inForms([]column{{"id", "text"}, {"slots", "int8"}, {"pool", "text"}, {"takes", "bool"}}, slotsSQL,
+		"AND n.id = ANY ($1)", 0, "count(*) FILTER (WHERE takes)")
 	addResources = counted(resourcesSQL, "count(*) FILTER (WHERE amount > 0)", 4)
 )
 
@@ -120,17 +135,17 @@ func (r *round) queueCapacity() {
 		return
 	}
 	nodes := slices.Sorted(maps.Keys(r.capacity.nodes))
-	slots := make([]int64, len(nodes))
-	pools := make([]string, len(nodes))
-	takes, taking := make([]bool, len(nodes)), 0
-	for i, id := range nodes {
+	c, taking := &r.w.slots, 0
+	empty(c.columns())
+	for _, id := range nodes {
 		n := r.capacity.nodes[id]
-		slots[i], pools[i], takes[i] = n.slots, n.pool, n.takes
+		c.add(id, n)
 		if n.takes {
 			taking++
 		}
 	}
-	r.expect(addSlots, taking, func(rows pgx.Rows) error {
+	sql, args := addSlots.take(c.columns())
+	r.expect(sql, taking, func(rows pgx.Rows) error {
 		there := make(map[string]bool, len(nodes))
 		for rows.Next() {
 			there[string(rows.RawValues()[0])] = true
@@ -141,7 +156,7 @@ func (r *round) queueCapacity() {
 			}
 		}
 		return rows.Err()
-	}, nodes, slots, pools, takes)
+	}, args...)
 	r.queueResources()
 }
 

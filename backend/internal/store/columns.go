@@ -82,7 +82,7 @@ func empty(columns []*array) {
 	}
 }
 
-// column is how a statement names a parameter that is an array.
+// column is how a statement names a value of its rows.
 type column struct{ name, kind string }
 
 // commonColumns are jobColumns, in their order.
@@ -90,6 +90,38 @@ var commonColumns = []column{
 	{"id", "uuid"}, {"state", "text"}, {"cause", "text"}, {"detail", "text"}, {"attempt", "int4"}, {"counted", "int4"}, {"outcome", "text"},
 	{"node_id", "text"}, {"pool_id", "text"}, {"fallback", "bool"}, {"decision", "text"}, {"assigned_at", "timestamptz"},
 	{"started_at", "timestamptz"}, {"ended_at", "timestamptz"}, {"cancel_by", "text"}, {"not_before", "timestamptz"}, {"waits", "text"},
+}
+
+// forms is a statement about rows in both forms in which these reach it. The form
+// of one row has plain parameters, which PostgreSQL puts where the row's values are
+// used: it starts in a third of the time that it takes to take arrays apart.
+type forms struct{ one, many countedSQL }
+
+// inForms makes both. sql is told from which FROM item u to read the rows, and how to
+// narrow down where to look for them, for which narrow names more parameters; how
+// counts what comes back; empty: nothing does, it fails or does all.
+func inForms(columns []column, sql func(rows, narrowed string) string, narrow string, more int, how string) forms {
+	return forms{
+		one:  counted(sql(plain(columns), ""), how, len(columns)),
+		many: counted(sql(unnested(columns), narrow), how, len(columns)+more),
+	}
+}
+
+// take gives the form and the parameters for the rows in these columns.
+func (f *forms) take(columns []*array, more ...any) (countedSQL, []any) {
+	if columns[0].n == 1 {
+		return f.one, params(columns)
+	}
+	return f.many, params(columns, more...)
+}
+
+// plain reads plain parameters, from $1 on, as one row.
+func plain(columns []column) string {
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = fmt.Sprintf("$%d::%s AS %s", i+1, c.kind, c.name)
+	}
+	return "(SELECT " + strings.Join(list, ", ") + ") u"
 }
 
 // unnested reads terse arrays, the parameters from $1 on, as rows: a FROM item u

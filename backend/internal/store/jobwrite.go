@@ -16,8 +16,12 @@ var (
 	insertedColumns = slices.Concat(commonColumns, []column{
 		{"app_id", "text"}, {"owner_id", "int8"}, {"submitter_id", "int8"}, {"submitted_at", "timestamptz"}, {"spec", "text"},
 	})
-	insertJobsSQL = "INSERT INTO jobs (" + named(insertedColumns, "*") + ") SELECT " + named(insertedColumns, "u.*") + " FROM " + unnested(insertedColumns)
+	insertJobs = inForms(insertedColumns, insertJobsSQL, "", 0, "")
 )
+
+func insertJobsSQL(rows, _ string) string {
+	return "INSERT INTO jobs (" + named(insertedColumns, "*") + ") SELECT " + named(insertedColumns, "u.*") + " FROM " + rows
+}
 
 func (r *round) queueInserts() {
 	c := &r.w.inserts
@@ -42,7 +46,8 @@ func (r *round) queueInserts() {
 		return
 	}
 	r.queueKeys(jobKeys, keyed)
-	r.batch.Queue(insertJobsSQL, params(c.columns())...)
+	sql, args := insertJobs.take(c.columns())
+	r.batch.Queue(sql.rows, args...)
 }
 
 // The guard: a job moves on only from the state and attempt that memory believed.
@@ -51,18 +56,21 @@ var (
 		{"from_state", "text"}, {"from_attempt", "int4"},
 		{"exit_code", "int8"}, {"output", "text"}, {"result_digest", "bytea"}, {"log_bytes", "int8"}, {"result_apart", "bool"},
 	})
-	updateJobsSQL = `
+	updateJobs = inForms(updatedColumns, updateJobsSQL, "AND j.id = ANY ($1) AND j.id BETWEEN $25 AND $26", 2, "count(*)")
+)
+
+func updateJobsSQL(rows, narrowed string) string {
+	return `
 	UPDATE jobs AS j SET
 		state = u.state, cause = u.cause, detail = u.detail, attempt = u.attempt, counted = u.counted, outcome = u.outcome,
 		node_id = u.node_id, pool_id = u.pool_id, fallback = u.fallback, decision = coalesce(u.decision, j.decision),
 		assigned_at = u.assigned_at, started_at = u.started_at, ended_at = u.ended_at, cancel_by = u.cancel_by,
 		not_before = u.not_before, waits = u.waits, exit_code = u.exit_code, output = u.output::json,
 		result_digest = u.result_digest, log_bytes = u.log_bytes, result_apart = u.result_apart
-	FROM ` + unnested(updatedColumns) + `
-	WHERE j.id = u.id AND j.id = ANY ($1) AND j.id BETWEEN $25 AND $26 AND j.state = u.from_state AND j.attempt = u.from_attempt
+	FROM ` + rows + `
+	WHERE j.id = u.id ` + narrowed + ` AND j.state = u.from_state AND j.attempt = u.from_attempt
 	RETURNING j.id`
-	updateJobs = counted(updateJobsSQL, "count(*)", 26)
-)
+}
 
 func (r *round) queueUpdates() {
 	c := &r.w.updates
@@ -86,7 +94,8 @@ func (r *round) queueUpdates() {
 		return
 	}
 	low, high := bounds(sent)
-	r.expect(updateJobs, len(sent), r.refuseMissing(sent, core.RefusedStale), params(c.columns(), [16]byte(low), [16]byte(high))...)
+	sql, args := updateJobs.take(c.columns(), [16]byte(low), [16]byte(high))
+	r.expect(sql, len(sent), r.refuseMissing(sent, core.RefusedStale), args...)
 	r.queueResults(apart)
 }
 

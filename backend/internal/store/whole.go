@@ -20,6 +20,9 @@ type countedSQL struct{ rows, whole string }
 // counted makes both of a statement with that many parameters; how counts its rows.
 // PostgreSQL has no assertion, but nothing can be divided by zero.
 func counted(sql, how string, params int) countedSQL {
+	if how == "" {
+		return countedSQL{rows: sql, whole: sql}
+	}
 	return countedSQL{rows: sql, whole: "WITH done AS (" + sql + ") SELECT 1 / (" + how + " = $" + strconv.Itoa(params+1) + ")::int FROM done"}
 }
 

@@ -32,6 +32,7 @@ type Writer struct {
 
 	inserts insertColumns // of the current batch
 	updates updateColumns
+	slots   slotColumns
 }
 
 const commitLimit = 30 * time.Second
