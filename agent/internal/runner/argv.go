@@ -52,6 +52,7 @@ func (s *Spec) runCommand(a *attempt, r *wire.Result, argv []string) error {
 	defer cancel()
 	why := s.watch(ctx, a, p)
 	end := p.finish()
+	a.set.notes.drop(p.note)
 	r.ExitCode = new(int64(end.code))
 	if why != nil {
 		return why
@@ -68,7 +69,7 @@ func (s *Spec) runCommand(a *attempt, r *wire.Result, argv []string) error {
 // harvest takes what a run left. It ends with its ctx: a file that a job made in a
 // moment may take hours to read.
 func (s *Spec) harvest(ctx context.Context, a *attempt, r *wire.Result, out *output) error {
-	if !removeEmpty(a.dir) {
+	if a.clean = a.home.untouched(); !a.clean {
 		if err := s.measure(ctx, a); err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func (s *Spec) command(a *attempt) ([]string, error) {
 
 func (s *Spec) start(a *attempt, argv []string, out *output) (*process, error) {
 	book, m := a.set.book, a.marker()
-	if err := a.handFolders(book.account); err != nil {
+	if err := a.handInputs(book.account); err != nil {
 		return nil, err
 	}
 	group, err := a.set.cgroups.make(filepath.Base(a.dir), s.limits())
@@ -131,7 +132,7 @@ func (s *Spec) start(a *attempt, argv []string, out *output) (*process, error) {
 		group.remove()
 		return nil, err
 	}
-	if err := noteProcess(a.dir, p.cmd.Process.Pid); err != nil {
+	if p.note, err = a.set.notes.put(a.dir, p.cmd.Process.Pid); err != nil {
 		a.set.log.Warn("a job's process is not written down", "job", m.job, "error", err)
 	}
 	return p, nil

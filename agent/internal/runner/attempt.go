@@ -24,6 +24,8 @@ type attempt struct {
 	offer wire.Offer
 	task  task
 	dir   string
+	home  folder // at dir, once it is made
+	clean bool   // the job has left it as it was made
 
 	ctx   context.Context // ends when the attempt is asked to stop
 	stop  context.CancelFunc
@@ -36,7 +38,7 @@ type attempt struct {
 	found   map[string]*os.File // the declared files that it left, by name
 }
 
-// What is in the folder of an attempt, beside the note of its processes.
+// What is in the folder of an attempt.
 const (
 	inFolder   = "in" // made for who has inputs
 	workFolder = "work"
@@ -47,14 +49,6 @@ const (
 func (a *attempt) inDir() string   { return filepath.Join(a.dir, inFolder) }
 func (a *attempt) workDir() string { return workDir(a.dir) }
 func (a *attempt) tmpDir() string  { return filepath.Join(a.dir, tmpFolder) }
-
-// folders are what the job works with, below its folder.
-func (a *attempt) folders() []string {
-	if len(a.offer.Payload.Inputs) == 0 {
-		return []string{a.workDir(), a.tmpDir()}
-	}
-	return []string{a.workDir(), a.tmpDir(), a.inDir()}
-}
 
 // workDir is where the processes of the attempt with that folder begin.
 func workDir(folder string) string { return filepath.Join(folder, workFolder) }
@@ -68,9 +62,7 @@ func (a *attempt) marker() marker {
 func (a *attempt) run() Done {
 	r := wire.Result{Job: a.ref.Job.String(), Attempt: int64(a.ref.Attempt), Status: wire.ResultSucceeded}
 	err := a.work(&r)
-	if rmErr := removeFolder(a.dir); rmErr != nil {
-		a.set.log.Warn("the folder of a job can't be removed", "job", r.Job, "attempt", r.Attempt, "error", rmErr)
-	}
+	a.leave()
 	var f *failure
 	switch {
 	case errors.Is(err, errStopped):
@@ -88,6 +80,16 @@ func (a *attempt) run() Done {
 	return end
 }
 
+// leave gives the folder back, or removes it.
+func (a *attempt) leave() {
+	if a.home.path != "" && (a.clean || a.home.untouched()) && a.set.folders.give(a.home) {
+		return
+	}
+	if err := removeFolder(a.dir); err != nil {
+		a.set.log.Warn("the folder of a job can't be removed", "job", a.ref.Job, "attempt", a.ref.Attempt, "error", err)
+	}
+}
+
 func (a *attempt) work(r *wire.Result) error {
 	if err := a.task.check(a.offer.Payload); err != nil {
 		return failed(causeBadParams, err.Error())
@@ -97,8 +99,12 @@ func (a *attempt) work(r *wire.Result) error {
 
 // workChecked works on what fits the runner.
 func (a *attempt) workChecked(r *wire.Result) error {
-	for _, dir := range append([]string{a.dir}, a.folders()...) {
-		if err := os.Mkdir(dir, 0o700); err != nil {
+	var err error
+	if a.home, err = a.set.folders.take(a.dir); err != nil {
+		return failed(causeStartFailed, err.Error())
+	}
+	if len(a.offer.Payload.Inputs) > 0 {
+		if err := os.Mkdir(a.inDir(), 0o700); err != nil {
 			return failed(causeStartFailed, "make the job's folder: "+err.Error())
 		}
 	}
@@ -107,7 +113,7 @@ func (a *attempt) workChecked(r *wire.Result) error {
 	}
 	defer a.closeFound()
 	began := time.Now()
-	err := a.task.run(a, r)
+	err = a.task.run(a, r)
 	r.RunMs = time.Since(began).Milliseconds()
 	if err == nil {
 		err = a.handOver(r.Outputs)
@@ -118,22 +124,16 @@ func (a *attempt) workChecked(r *wire.Result) error {
 	return err
 }
 
-// handFolders gives what the job works with to the user that it runs as; the log
-// and the note of its processes stay the agent's.
-func (a *attempt) handFolders(to *Account) error {
-	if to == nil {
+// handInputs gives the inputs to the user that the job runs as.
+func (a *attempt) handInputs(to *Account) error {
+	if to == nil || len(a.offer.Payload.Inputs) == 0 {
 		return nil
 	}
-	if err := os.Chmod(a.dir, 0o711); err != nil {
-		return fmt.Errorf("hand the job's folder to job_user: %w", err)
-	}
-	for _, dir := range a.folders() {
-		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-			return errors.Join(err, os.Lchown(path, to.UID, to.GID))
-		})
-		if err != nil {
-			return fmt.Errorf("hand the job's folder to job_user: %w", err)
-		}
+	err := filepath.WalkDir(a.inDir(), func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Lchown(path, to.UID, to.GID))
+	})
+	if err != nil {
+		return fmt.Errorf("hand the job's inputs to job_user: %w", err)
 	}
 	return nil
 }

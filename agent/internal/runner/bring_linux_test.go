@@ -4,8 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,9 +67,7 @@ func TestAttack_A53_AnArchiveThatIsTooMuchFailsItsJobOnly(t *testing.T) {
 			if got.Status != wire.ResultFailed || got.Reason != causeBadInput || !strings.Contains(got.Detail, c.say) || !strings.Contains(got.Detail, "input model") {
 				t.Errorf("%s %s %s", got.Status, got.Reason, got.Detail)
 			}
-			if left, err := os.ReadDir(filepath.Join(r.dir, "jobs")); err != nil || len(left) != 0 {
-				t.Errorf("left are %v, %v", left, err)
-			}
+			r.nothingLeft()
 		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 const (
@@ -115,21 +114,6 @@ func folderSize(ctx context.Context, dir string) (size int64, err error) {
 	defer func() { _ = parent.Close() }()
 	err = w.folder(parent, filepath.Base(dir), ".", 0)
 	return size, err
-}
-
-// removeEmpty removes the folder of an attempt whose processes have left nothing in
-// it, which is told by that alone: there is nothing to measure and to look for. It
-// reports whether the folder is gone.
-func removeEmpty(dir string) bool {
-	for _, name := range []string{workFolder, tmpFolder} {
-		if syscall.Rmdir(filepath.Join(dir, name)) != nil {
-			return false
-		}
-	}
-	for _, name := range []string{leftoverFile, logFile} {
-		_ = syscall.Unlink(filepath.Join(dir, name)) // what can't be removed keeps the folder
-	}
-	return syscall.Rmdir(dir) == nil
 }
 
 // removeFolder removes a job's folder, whatever modes the job gave to what it made,

@@ -323,6 +323,20 @@ func newRigAs(t *testing.T, dir string, spec Spec, source artifacts, account *Ac
 	return r
 }
 
+// nothingLeft looks for what a job left in the folder of jobs.
+func (r *rig) nothingLeft() {
+	r.t.Helper()
+	entries, err := os.ReadDir(r.Set.dir)
+	if err != nil {
+		r.t.Error(err)
+	}
+	for _, e := range entries {
+		if e.Name() != notesFile && !strings.HasPrefix(e.Name(), sparePrefix) {
+			r.t.Errorf("left in the folder of jobs: %s", e.Name())
+		}
+	}
+}
+
 // tool is a runner that calls the helper.
 func tool(mode string, args ...string) Spec {
 	return Spec{Name: "tool", Argv: append([]string{os.Args[0], "helper", mode}, args...)}

@@ -177,8 +177,8 @@ func TestAccount_TheJobHasItsFolderAndNothingOfTheAgent(t *testing.T) {
 	spec := sh(fmt.Sprintf(`
 id -u; id -G
 cat "$1" > clip && rm "$1" && echo input
-for file in %s /proc/$PPID/environ /proc/$PPID/mem ../log ../process.json; do cat $file > /dev/null 2>&1 && echo read $file; done
-for file in %s ../log /proc/$PPID/oom_score_adj; do echo x 2> /dev/null >> $file && echo wrote $file; done
+for file in %s /proc/$PPID/environ /proc/$PPID/mem ../log ../../processes; do cat $file > /dev/null 2>&1 && echo read $file; done
+for file in %s ../log ../../processes /proc/$PPID/oom_score_adj; do echo x 2> /dev/null >> $file && echo wrote $file; done
 kill -0 $PPID 2> /dev/null && echo signaled
 ls .. > /dev/null 2>&1 && echo looked around
 exit 0`, secret, secret))

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,34 +12,6 @@ import (
 	"rockpool/shared/ids"
 	"rockpool/shared/nodecore"
 )
-
-// leftover is what the folder of an attempt says of its first process, for the case
-// that the agent dies before it. The start time keeps a reused pid from being taken
-// for ours.
-type leftover struct {
-	PGID        int    `json:"pgid"`
-	Start       string `json:"start"`
-	MachineBoot string `json:"machineBoot"` // none of them has survived another one
-	Dir         string `json:"dir"`         // that its processes began in; of another agent where the state was copied
-}
-
-const leftoverFile = "process.json"
-
-// noteProcess writes down what runs for the attempt with that folder. Before that
-// the folder's name alone tells of its processes.
-func noteProcess(folder string, pid int) error {
-	l := leftover{PGID: pid, Dir: workDir(folder)}
-	l.Start, l.MachineBoot = describeProcess(pid)
-	content, err := json.Marshal(l)
-	if err != nil {
-		return fmt.Errorf("note the job's process: %w", err)
-	}
-	// No sync: what survives a crash of the machine is no process of ours.
-	if err := os.WriteFile(filepath.Join(folder, leftoverFile), content, 0o600); err != nil {
-		return fmt.Errorf("note the job's process: %w", err)
-	}
-	return nil
-}
 
 // folderName is what the folder of an attempt is called.
 func folderName(ref nodecore.Ref) string { return fmt.Sprintf("%s-%d", ref.Job, ref.Attempt) }
@@ -89,21 +60,13 @@ func ClearLeftovers(dir string) (killed int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("look for leftover jobs: %w", err)
 	}
+	noted := readNotes(dir)
 	for _, e := range entries {
 		folder := filepath.Join(dir, e.Name())
 		if ref, ok := attemptOf(folder); ok {
-			killed += killLeftover(markerOf(ref, folder), readLeftover(folder))
+			killed += killLeftover(markerOf(ref, folder), noted[workDir(folder)])
 		}
 		err = errors.Join(err, removeFolder(folder))
 	}
 	return killed, err
-}
-
-// readLeftover reads a note of this agent's; an empty one where there is none.
-func readLeftover(folder string) (l leftover) {
-	content, err := os.ReadFile(filepath.Join(folder, leftoverFile))
-	if err != nil || json.Unmarshal(content, &l) != nil || l.Dir != workDir(folder) {
-		return leftover{}
-	}
-	return l
 }

@@ -42,6 +42,7 @@ type process struct {
 	log    *os.File
 	logged chan struct{}
 	output *output
+	note   int // its place among the notes; 0: none
 }
 
 // ended is how a process came to its end.

@@ -29,9 +29,7 @@ func TestChecksum_DigestsItsInput(t *testing.T) {
 	if got.Status != wire.ResultSucceeded || string(got.Output) != want {
 		t.Errorf("%s %s %s, want %s", got.Status, got.Detail, got.Output, want)
 	}
-	if entries, err := os.ReadDir(filepath.Join(r.dir, "jobs")); err != nil || len(entries) != 0 {
-		t.Errorf("left in the folder of jobs: %v, %v", entries, err)
-	}
+	r.nothingLeft()
 }
 
 func TestInput_ThatDoesNotMatchFailsTheAttempt(t *testing.T) {
@@ -280,7 +278,9 @@ func earlier(t *testing.T) (jobs string, family []int, wait func()) {
 		wait()
 	})
 	family = running(t, pids, 3)
-	if err := noteProcess(folder, cmd.Process.Pid); err != nil {
+	notes := openNotes(jobs)
+	defer notes.close()
+	if _, err := notes.put(folder, cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	return jobs, family, wait
@@ -354,7 +354,7 @@ func TestLeftovers_AReusedPidIsLeftAlone(t *testing.T) {
 	running(t, pids, 1)
 	_, boot := describeProcess(0)
 	content, _ := json.Marshal(leftover{PGID: stranger.Process.Pid, Start: "1", MachineBoot: boot, Dir: m.dir})
-	if err := os.WriteFile(filepath.Join(folder, leftoverFile), content, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(jobs, notesFile), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if killed, err := ClearLeftovers(jobs); err != nil || killed != 0 {

@@ -42,6 +42,8 @@ type Done struct {
 type Set struct {
 	book       *Book
 	cgroups    *cgroups
+	folders    folders
+	notes      *notes
 	dir        string
 	source     Source
 	sink       Sink
@@ -80,7 +82,7 @@ func New(cfg Config) (*Set, error) {
 		}
 	}
 	return &Set{
-		book: cfg.Book, cgroups: openCgroups(dir, cfg.Log), dir: dir, source: cfg.Source, sink: cfg.Sink, uploadTime: uploadTime, inputLimit: cfg.InputLimit, stopGrace: cfg.StopGrace,
+		book: cfg.Book, cgroups: openCgroups(dir, cfg.Log), folders: folders{dir: dir, account: cfg.Book.account}, notes: openNotes(dir), dir: dir, source: cfg.Source, sink: cfg.Sink, uploadTime: uploadTime, inputLimit: cfg.InputLimit, stopGrace: cfg.StopGrace,
 		log: cfg.Log, done: cfg.Done, running: map[nodecore.Ref]*attempt{},
 	}, nil
 }
@@ -160,6 +162,8 @@ func (s *Set) Close(within time.Duration) bool {
 	}()
 	select {
 	case <-ended:
+		s.folders.close()
+		s.notes.close()
 		return true
 	case <-time.After(within):
 		return false
