@@ -28,7 +28,7 @@ func WriteFile(path string, data []byte) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(f.Name())))
 	}
-	return syncDir(dir)
+	return SyncDir(dir)
 }
 
 func fill(f *os.File, data []byte) error {

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// syncDir makes a rename in dir survive a power cut.
-func syncDir(dir string) error {
+// SyncDir makes what was made or renamed in dir survive a power cut.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return fmt.Errorf("sync %s: %w", dir, err)

@@ -1,4 +1,4 @@
 package durable
 
-// syncDir has nothing to do: Windows writes a rename through with its file.
-func syncDir(string) error { return nil }
+// SyncDir has nothing to do: Windows writes a rename through with its file.
+func SyncDir(string) error { return nil }

@@ -1,32 +1,27 @@
 // Package spool keeps results on the disk from the end of an attempt until the
-// control plane's verdict. Each is one file, whole or not there: it survives
-// kill -9 and a reboot. In which order and how often results are handed in decides
-// nodecore.
+// control plane's verdict: they survive kill -9 and a reboot. They lie in a few files,
+// so that those which end together are made safe together. In which order and how
+// often results are handed in decides nodecore.
 package spool
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
-	"rockpool/agent/internal/durable"
 	"rockpool/shared/ids"
 	"rockpool/shared/nodecore"
 	"rockpool/shared/wire"
 )
 
-const (
-	suffix = ".result"
-	spoilt = ".unreadable"
-)
+// segmentSize is how many bytes a file takes before another one is begun.
+const segmentSize = 1 << 20
 
-// ErrUnreadable says that a result's file does not hold a result any more.
+// ErrUnreadable says that what was kept of a result is none any more.
 var ErrUnreadable = errors.New("spooled result is unreadable")
 
 // Spool is a folder of results. Safe for concurrent use.
@@ -34,59 +29,98 @@ type Spool struct {
 	dir string
 
 	mu      sync.Mutex
-	entries []entry // oldest first
-	last    int64   // number that was taken last
+	entries []entry  // oldest first
+	safe    int      // how many of them are
+	open    *segment // that takes more; nil: none does
+	last    int64    // number of the newest segment
 }
 
-// entry is one file, named <number>-<job>-<attempt>.result: the number keeps the
-// order in which attempts ended.
+// entry is where a result lies.
 type entry struct {
-	number int64
-	ref    nodecore.Ref
+	ref nodecore.Ref
+	in  *segment
+	at  int64
 }
-
-func (e entry) name() string {
-	return fmt.Sprintf("%d-%s-%d%s", e.number, e.ref.Job, e.ref.Attempt, suffix)
-}
-
-func byNumber(a, b entry) int { return cmp.Compare(a.number, b.number) }
 
 // Open reads the folder, which it makes if it is missing.
 func Open(dir string) (*Spool, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("open the spool: %w", err)
-	}
-	if err := durable.Clean(dir); err != nil {
-		return nil, fmt.Errorf("open the spool: %w", err)
-	}
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("open the spool: %w", err)
-	}
 	s := &Spool{dir: dir}
-	for _, f := range files {
-		if e, ok := parseName(f.Name()); ok {
-			s.entries = append(s.entries, e)
-		}
-	}
-	slices.SortFunc(s.entries, byNumber)
-	if n := len(s.entries); n > 0 {
-		s.last = s.entries[n-1].number
+	if err := s.load(); err != nil {
+		return nil, fmt.Errorf("open the spool: %w", err)
 	}
 	return s, nil
 }
 
-func parseName(name string) (entry, bool) {
-	stem, ok := strings.CutSuffix(name, suffix)
-	number, rest, found := strings.Cut(stem, "-")
-	last := strings.LastIndexByte(rest, '-')
-	if !ok || !found || last < 0 {
-		return entry{}, false
+func (s *Spool) load() error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
 	}
-	n, err1 := strconv.ParseInt(number, 10, 64)
-	job, err2 := ids.ParseJobID(rest[:last])
-	attempt, err3 := strconv.ParseInt(rest[last+1:], 10, 32)
-	return entry{n, nodecore.Ref{Job: job, Attempt: int32(attempt)}}, errors.Join(err1, err2, err3) == nil
+	files, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	var numbers []int64
+	for _, f := range files {
+		if n, ok := parseName(f.Name()); ok {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	for _, n := range numbers {
+		if err := s.loadSegment(n); err != nil {
+			return err
+		}
+	}
+	s.safe = len(s.entries)
+	return nil
+}
+
+// loadSegment reads the file of an earlier life, to which nothing is added.
+func (s *Spool) loadSegment(number int64) error {
+	path := filepath.Join(s.dir, segmentName(number))
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	s.last = number
+	in := &segment{file: file, path: path, size: info.Size()}
+	for at, torn := int64(0), false; ; {
+		state, frame, err := in.read(at)
+		if frame == nil {
+			break
+		}
+		in.spoilt = in.spoilt || torn // not by a crash: there is more behind it
+		ref, refErr := refOf(frame)
+		torn = errors.Join(err, refErr) != nil
+		if !torn && state == recordKept && s.index(ref) < 0 {
+			s.entries = append(s.entries, entry{ref, in, at})
+			in.kept++
+		}
+		at += headSize + int64(len(frame))
+	}
+	return s.tidy(in)
+}
+
+// refOf reads whose result a frame holds.
+func refOf(frame []byte) (nodecore.Ref, error) {
+	r, err := decode(frame)
+	if err != nil {
+		return nodecore.Ref{}, err
+	}
+	job, err := ids.ParseJobID(r.Job)
+	return nodecore.Ref{Job: job, Attempt: int32(r.Attempt)}, err
+}
+
+func decode(frame []byte) (wire.Result, error) {
+	messages, err := wire.DecodeFrame(frame, wire.DefaultLimits())
+	if err != nil {
+		return wire.Result{}, err
+	}
+	return wire.Decode[wire.Result](messages[0])
 }
 
 // Refs lists the results, oldest first.
@@ -100,10 +134,9 @@ func (s *Spool) Refs() []nodecore.Ref {
 	return refs
 }
 
-// Put stores the result of an attempt; when it returns nil the result is safe. A
-// result that is there already stays. Results of several attempts may be put at one
-// time: the disk makes their writes safe together.
-func (s *Spool) Put(ref nodecore.Ref, r wire.Result) error {
+// Add writes the result of an attempt; it is safe once Sync has returned nil. A
+// result that is there already stays.
+func (s *Spool) Add(ref nodecore.Ref, r wire.Result) error {
 	if err := r.Validate(); err != nil {
 		return fmt.Errorf("spool a result: %w", err)
 	}
@@ -111,33 +144,61 @@ func (s *Spool) Put(ref nodecore.Ref, r wire.Result) error {
 	if err != nil {
 		return fmt.Errorf("spool a result: %w", err)
 	}
-	e, there := s.enter(ref)
-	if there {
-		return nil
-	}
-	if err := durable.WriteFile(filepath.Join(s.dir, e.name()), frame); err != nil {
-		return fmt.Errorf("spool a result: %w", err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at, _ := slices.BinarySearchFunc(s.entries, e, byNumber)
-	s.entries = slices.Insert(s.entries, at, e)
-	return nil
-}
-
-// enter takes the next number for a result that is not there yet.
-func (s *Spool) enter(ref nodecore.Ref) (e entry, there bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.index(ref) >= 0 {
-		return entry{}, true
+		return nil
 	}
-	s.last++
-	return entry{s.last, ref}, false
+	if err := s.room(); err != nil {
+		return fmt.Errorf("spool a result: %w", err)
+	}
+	at, err := s.open.add(frame)
+	if err != nil {
+		return fmt.Errorf("spool a result: %w", err)
+	}
+	s.entries = append(s.entries, entry{ref, s.open, at})
+	return nil
 }
 
-// Get reads a result. One whose file is spoilt is taken out of the spool and kept
-// beside it for people: ErrUnreadable.
+// room has a segment open that takes another result.
+func (s *Spool) room() error {
+	if full := s.open; full != nil && (full.size >= segmentSize || full.spoilt) && s.safe == len(s.entries) {
+		s.open = nil
+		if err := s.tidy(full); err != nil {
+			return err
+		}
+	}
+	if s.open != nil {
+		return nil
+	}
+	in, err := beginSegment(s.dir, s.last+1)
+	if err == nil {
+		s.open, s.last = in, s.last+1
+	}
+	return err
+}
+
+// Sync makes safe what was added. After an error nobody knows what the disk has of
+// it: it is forgotten, and to be added again.
+func (s *Spool) Sync() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.safe == len(s.entries) {
+		return nil
+	}
+	err := s.open.sync()
+	if err == nil {
+		s.safe = len(s.entries)
+		return nil
+	}
+	failed := s.open
+	failed.kept -= len(s.entries) - s.safe
+	s.entries, s.open = s.entries[:s.safe], nil
+	return fmt.Errorf("spool results: %w", errors.Join(err, s.tidy(failed)))
+}
+
+// Get reads a result. One that is spoilt is taken out of the spool, and its file is
+// kept for people: ErrUnreadable.
 func (s *Spool) Get(ref nodecore.Ref) (wire.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,29 +206,24 @@ func (s *Spool) Get(ref nodecore.Ref) (wire.Result, error) {
 	if i < 0 {
 		return wire.Result{}, fmt.Errorf("no result of %s attempt %d in the spool", ref.Job, ref.Attempt)
 	}
-	path := filepath.Join(s.dir, s.entries[i].name())
-	r, err := read(path)
-	if err != nil {
-		s.entries = slices.Delete(s.entries, i, i+1)
-		return wire.Result{}, fmt.Errorf("%w: %s: %w", ErrUnreadable, path, errors.Join(err, os.Rename(path, path+spoilt)))
+	e := s.entries[i]
+	_, frame, err := e.in.read(e.at)
+	var r wire.Result
+	if err == nil {
+		r, err = decode(frame)
 	}
-	return r, nil
+	if err == nil {
+		return r, nil
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	e.in.spoilt = true
+	return wire.Result{}, fmt.Errorf("%w: %s: %w", ErrUnreadable, e.in.path, errors.Join(err, s.take(i)))
 }
 
-func read(path string) (wire.Result, error) {
-	frame, err := os.ReadFile(path)
-	if err != nil {
-		return wire.Result{}, err
-	}
-	messages, err := wire.DecodeFrame(frame, wire.DefaultLimits())
-	if err != nil {
-		return wire.Result{}, err
-	}
-	return wire.Decode[wire.Result](messages[0])
-}
-
-// Remove takes a result out. A file that comes back after a crash is sent again
-// and judged a duplicate.
+// Remove takes a result out. One that comes back after a crash is sent again and
+// judged a duplicate.
 func (s *Spool) Remove(ref nodecore.Ref) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,12 +231,53 @@ func (s *Spool) Remove(ref nodecore.Ref) error {
 	if i < 0 {
 		return nil
 	}
-	path := filepath.Join(s.dir, s.entries[i].name())
-	s.entries = slices.Delete(s.entries, i, i+1)
-	if err := os.Remove(path); err != nil {
+	if err := s.take(i); err != nil {
 		return fmt.Errorf("take a result out of the spool: %w", err)
 	}
 	return nil
+}
+
+// take takes an entry out, and its file with the last one, unless that takes more.
+func (s *Spool) take(i int) error {
+	e := s.entries[i]
+	s.entries = slices.Delete(s.entries, i, i+1)
+	if i < s.safe {
+		s.safe--
+	}
+	return errors.Join(e.in.free(e.at), s.tidy(e.in))
+}
+
+// tidy removes a file without results that takes no more.
+func (s *Spool) tidy(in *segment) error {
+	if in == s.open || in.kept > 0 {
+		return nil
+	}
+	return in.remove()
+}
+
+// Rest removes the open file when no result is left in it: the next one begins another.
+func (s *Spool) Rest() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil || s.open.kept > 0 {
+		return nil
+	}
+	idle := s.open
+	s.open = nil
+	return s.tidy(idle)
+}
+
+// Close lets go of the files. What is in them stays.
+func (s *Spool) Close() {
+	_ = s.Rest() // else the next Open does
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.entries {
+		_ = e.in.file.Close() // once is enough; all of it is safe
+	}
+	if s.open != nil {
+		_ = s.open.file.Close()
+	}
 }
 
 func (s *Spool) index(ref nodecore.Ref) int {
