@@ -30,6 +30,11 @@ func (l *loop) act() {
 	for _, s := range l.out.Sends {
 		l.send(s)
 	}
+	l.link.Flush()
+	for _, ref := range l.kept {
+		delete(l.results, ref)
+	}
+	l.kept = l.kept[:0]
 	for _, h := range l.out.Hangups {
 		l.link.Hangup(h.Conn, h.Gently, h.Why)
 	}
@@ -55,6 +60,7 @@ func (l *loop) actOnWork() {
 	for _, r := range l.out.Reports {
 		result := l.resultOf(r)
 		l.log.Info("job ended", "job", r.Ref.Job, "attempt", r.Ref.Attempt, "status", string(result.Status), "reason", result.Reason, "detail", result.Detail)
+		l.results[r.Ref] = result
 		l.tasks = append(l.tasks, diskTask{put: &result, ref: r.Ref})
 	}
 	for _, ref := range l.out.Forgets {
@@ -83,17 +89,17 @@ func (l *loop) resultOf(r nodecore.Report) wire.Result {
 	return result
 }
 
-// send puts one message on the channel. A connection that takes no more is given
-// up: the next session begins from what is true then.
+// send puts one message on the channel; Flush lets it go. A connection that takes no
+// more is given up: the next session begins from what is true then.
 func (l *loop) send(s nodecore.Send) {
 	if s.Kind == nodecore.SendHeartbeat {
 		l.tasks = append(l.tasks, diskTask{watch: true})
 	}
-	if s.Kind == nodecore.SendResult {
+	if _, here := l.results[s.Ref]; s.Kind == nodecore.SendResult && !here {
 		l.tasks = append(l.tasks, diskTask{handIn: s.Conn, ref: s.Ref})
 		return
 	}
-	err := l.link.Send(s.Conn, l.message(s))
+	err := l.link.Queue(s.Conn, l.message(s))
 	if s.Kind == nodecore.SendGoodbye && err == nil {
 		l.left = l.goodbye == wire.GoodbyeLeft
 	}
@@ -115,6 +121,8 @@ func (l *loop) message(s nodecore.Send) wire.Body {
 		return wire.Accept{Job: job, Attempt: attempt}
 	case nodecore.SendDecline:
 		return wire.Decline{Job: job, Attempt: attempt, Reason: s.Reason}
+	case nodecore.SendResult:
+		return l.results[s.Ref] // as it has just been spooled
 	case nodecore.SendInventory:
 		return l.inventory
 	case nodecore.SendRotated:

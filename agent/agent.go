@@ -182,7 +182,7 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 		return err
 	}
 	channel := link.New(link.Config{Server: server, TLS: config, Credential: a.credential(id), Log: a.log})
-	d := &disk{spool: results, id: id, link: channel, log: a.log, room: int64(a.cfg.DiskFree), asked: make(chan diskTask), done: make(chan diskDone), over: over}
+	d := &disk{spool: results, id: id, link: channel, log: a.log, room: int64(a.cfg.DiskFree), asked: make(chan []diskTask), done: make(chan []diskDone), over: over}
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -205,9 +205,7 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 	looked()
 
 	close(over)
-	for _, task := range l.tasks { // what the disk had no time for yet
-		d.asked <- task
-	}
+	d.asked <- l.tasks // what the disk had no time for yet
 	close(d.asked)
 	<-written
 	if !runners.Close(closeWait) {
@@ -215,6 +213,7 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 	}
 	channel.Close()
 	a.log.Info("stopped", "spooled", len(results.Refs()), "left", l.left)
+	results.Close()
 	if l.left {
 		err = id.Leave()
 	}

@@ -3,7 +3,6 @@ package agent
 import (
 	"errors"
 	"log/slog"
-	"sync"
 
 	"rockpool/agent/internal/durable"
 	"rockpool/agent/internal/identity"
@@ -16,8 +15,8 @@ import (
 
 // disk does the slow writes of the loop, one after the other in the order in which
 // they were asked for: a registration is stored before a result is handed in under
-// its session. Results alone are spooled side by side: each waits for the disk, which
-// makes what is written meanwhile safe along with it.
+// its session. What was asked for while it was busy comes as one list: the results
+// of a list are made safe together.
 type disk struct {
 	spool *spool.Spool
 	id    *identity.Identity
@@ -27,9 +26,8 @@ type disk struct {
 	room int64 // bytes that must be free for new work
 	full bool
 
-	asked chan diskTask
-	done  chan diskDone
-	puts  sync.WaitGroup
+	asked chan []diskTask
+	done  chan []diskDone
 	over  chan struct{} // closed when nobody waits for done any more
 }
 
@@ -58,25 +56,40 @@ type diskDone struct {
 
 // run works until asked is closed.
 func (d *disk) run() {
-	defer d.puts.Wait()
-	for task := range d.asked {
-		switch {
-		case task.remember != nil:
-			d.remember(*task.remember)
-		case task.watch:
-			if d.id.Changed() {
-				d.report(diskDone{changed: true})
+	for tasks := range d.asked {
+		var added []diskDone
+		for _, task := range tasks {
+			if task.put != nil {
+				added = append(added, diskDone{ref: task.ref, err: d.add(task.ref, *task.put)})
+				continue
 			}
-			d.lookForRoom()
-		case task.put != nil:
-			d.puts.Go(func() { d.put(task.ref, *task.put) })
-		case task.remove:
-			if err := d.spool.Remove(task.ref); err != nil {
-				d.log.Warn("a result that is acknowledged stays on the disk", "job", task.ref.Job, "error", err)
-			}
-		default:
-			d.handIn(task.handIn, task.ref)
+			d.do(task)
 		}
+		if len(added) > 0 {
+			d.sync(added)
+			d.report(added...)
+		}
+	}
+}
+
+func (d *disk) do(task diskTask) {
+	switch {
+	case task.remember != nil:
+		d.remember(*task.remember)
+	case task.watch:
+		if d.id.Changed() {
+			d.report(diskDone{changed: true})
+		}
+		d.lookForRoom()
+		if err := d.spool.Rest(); err != nil {
+			d.log.Warn("an empty file of the spool stays", "error", err)
+		}
+	case task.remove:
+		if err := d.spool.Remove(task.ref); err != nil {
+			d.log.Warn("a result that is acknowledged stays on the disk", "job", task.ref.Job, "error", err)
+		}
+	default:
+		d.handIn(task.handIn, task.ref)
 	}
 }
 
@@ -112,12 +125,24 @@ func (d *disk) lookForRoom() {
 	}
 }
 
-func (d *disk) put(ref nodecore.Ref, r wire.Result) {
-	err := d.spool.Put(ref, r)
+func (d *disk) add(ref nodecore.Ref, r wire.Result) error {
+	err := d.spool.Add(ref, r)
 	if err != nil {
 		d.log.Error("a result can't be spooled: it is tried again", "job", ref.Job, "attempt", ref.Attempt, "error", err)
 	}
-	d.report(diskDone{ref: ref, err: err})
+	return err
+}
+
+// sync makes the results safe that were added.
+func (d *disk) sync(added []diskDone) {
+	err := d.spool.Sync()
+	if err == nil {
+		return
+	}
+	d.log.Error("results can't be spooled: they are tried again", "results", len(added), "error", err)
+	for i := range added {
+		added[i].err = err
+	}
 }
 
 func (d *disk) handIn(conn int64, ref nodecore.Ref) {
@@ -135,7 +160,7 @@ func (d *disk) handIn(conn int64, ref nodecore.Ref) {
 	}
 }
 
-func (d *disk) report(done diskDone) {
+func (d *disk) report(done ...diskDone) {
 	select {
 	case d.done <- done:
 	case <-d.over:

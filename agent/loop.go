@@ -51,7 +51,8 @@ type loop struct {
 	left       bool                // it said that the node leaves
 
 	offers  map[nodecore.Ref]wire.Offer  // accepted, not started
-	results map[nodecore.Ref]wire.Result // ended, not in the spool yet
+	results map[nodecore.Ref]wire.Result // ended, not in the spool yet, or since this turn
+	kept    []nodecore.Ref               // those that are in the spool since this turn
 }
 
 // run turns until the node has ended. The end of ctx, and then each value from
@@ -65,7 +66,7 @@ func (l *loop) run(ctx context.Context, hurry <-chan struct{}) {
 	defer l.selfTest.stop()
 	for !l.out.Exit {
 		l.out.Reset()
-		asked, task := l.nextTask()
+		asked := l.tasksFor()
 		select {
 		case <-timer.C:
 			l.node.Tick(l.clock.now(), &l.out)
@@ -86,10 +87,12 @@ func (l *loop) run(ctx context.Context, hurry <-chan struct{}) {
 			l.rotated(id)
 		case <-l.tails.ticks():
 			l.tails.answer(time.Now(), l.runners, l.sendLog)
-		case d := <-l.disk.done:
-			l.stored(d)
-		case asked <- task:
-			l.tasks = l.tasks[1:]
+		case done := <-l.disk.done:
+			for _, d := range done {
+				l.stored(d)
+			}
+		case asked <- l.tasks:
+			l.tasks = nil // they are the disk's
 		case <-stop:
 			stop = nil
 			l.tellSupervisor(l.supervisor.Stopping())
@@ -105,12 +108,12 @@ func (l *loop) run(ctx context.Context, hurry <-chan struct{}) {
 	}
 }
 
-// nextTask is the disk's next one; the channel is nil while there is none.
-func (l *loop) nextTask() (chan<- diskTask, diskTask) {
+// tasksFor is where tasks go; nil while there are none.
+func (l *loop) tasksFor() chan<- []diskTask {
 	if len(l.tasks) == 0 {
-		return nil, diskTask{}
+		return nil
 	}
-	return l.disk.asked, l.tasks[0]
+	return l.disk.asked
 }
 
 // wakeUp notices that the machine was suspended.
@@ -139,8 +142,8 @@ func (l *loop) stored(d diskDone) {
 	case d.err != nil:
 		l.node.StoreFailed(now, d.ref, &l.out)
 	default:
-		delete(l.results, d.ref)
 		l.node.Stored(now, d.ref, &l.out)
+		l.kept = append(l.kept, d.ref)
 	}
 }
 
@@ -154,7 +157,9 @@ func (l *loop) heard(e link.Event) {
 		l.tellSupervisor(l.supervisor.Text("no connection: it is tried again"))
 		l.node.Closed(now, e.Conn, l.floorOf(e), &l.out)
 	case link.Received:
-		l.heardMessage(now, e.Conn, e.Body)
+		for _, body := range e.Bodies {
+			l.heardMessage(now, e.Conn, body)
+		}
 	}
 }
 

@@ -43,7 +43,10 @@ func helper(mode, dir string) {
 	if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("pid-", os.Getpid())), nil, 0o600); err != nil {
 		os.Exit(3)
 	}
-	if mode == "chatter" {
+	switch mode {
+	case "until":
+		fmt.Println("waits")
+	case "chatter":
 		fmt.Println("chatter begins")
 		fmt.Fprintln(os.Stderr, "chatter waits")
 	}

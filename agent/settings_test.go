@@ -130,7 +130,7 @@ func seenRoom(t *testing.T, c Config) string {
 		t.Fatal(err)
 	}
 	defer func() { _ = id.Close() }()
-	d := &disk{id: id, log: discard(), room: int64(c.DiskFree), done: make(chan diskDone, 1)}
+	d := &disk{id: id, log: discard(), room: int64(c.DiskFree), done: make(chan []diskDone, 1)}
 	d.lookForRoom()
 	return fmt.Sprint(d.full)
 }

@@ -64,6 +64,8 @@ func TestFullDisk_TheNodeStaysAndSaysSo(t *testing.T) {
 	s.beat("it takes work", func(b wire.Heartbeat) bool { return b.Accepting })
 	s.run(offerOf(1, "tool", toolPayload("until", job)))
 	started(t, job)
+	log := filepath.Join(cfg.StateDir, "jobs", jobID(1)+"-1", "log")
+	await(t, "the job's log", func() bool { return exists(log) })
 
 	empty := fill(t, dir)
 	s.beat("its disk is full", func(b wire.Heartbeat) bool {
@@ -73,7 +75,7 @@ func TestFullDisk_TheNodeStaysAndSaysSo(t *testing.T) {
 	if d := expect[wire.Decline](s); d.Reason != nodecore.ReasonDiskFull {
 		t.Errorf("declined for %s", d.Reason)
 	}
-	release(t, job) // what its folder frees is room enough for its result
+	release(t, job) // what its log frees is room enough for its result
 	r := expect[wire.Result](s)
 	if r.Status != wire.ResultSucceeded {
 		t.Errorf("result %+v", r)

@@ -12,11 +12,11 @@ type Event interface{ conn() int64 }
 // Dialed: the connection is up.
 type Dialed struct{ Conn int64 }
 
-// Received is one message, decoded and checked. Body is one of the wire structs
-// that an agent receives.
+// Received is what one frame brought, decoded and checked: each of the bodies is one
+// of the wire structs that an agent receives.
 type Received struct {
-	Conn int64
-	Body wire.Body
+	Conn   int64
+	Bodies []wire.Body
 }
 
 // Closed is the last event of a connection, whether it ever was up or not.

@@ -51,16 +51,37 @@ func New(cfg Config) *Link {
 // Events of all connections, each one's in their order.
 func (l *Link) Events() <-chan Event { return l.events }
 
-// Send puts a message into the connection's outbox. It never waits. Errors are
-// those of wsconn.Conn.Send; a connection that is over gives wsconn.ErrClosed.
+// Send is Queue and Flush.
 func (l *Link) Send(conn int64, body wire.Body) error {
+	err := l.Queue(conn, body)
+	l.Flush()
+	return err
+}
+
+// Queue puts a message into the connection's outbox, which Flush empties. It never
+// waits. Errors are those of wsconn.Conn.Send; a connection that is over gives
+// wsconn.ErrClosed.
+func (l *Link) Queue(conn int64, body wire.Body) error {
 	l.mu.Lock()
 	at := l.lines[conn]
 	l.mu.Unlock()
 	if at == nil || at.conn == nil {
 		return wsconn.ErrClosed
 	}
-	return at.conn.Send(wire.Msg(body))
+	_, err := at.conn.Queue(wire.Msg(body))
+	return err
+}
+
+// Flush lets what was queued be written, as few frames as it takes; it does not wait
+// for that.
+func (l *Link) Flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, at := range l.lines {
+		if at.conn != nil {
+			at.conn.Flush()
+		}
+	}
 }
 
 // Hangup ends a connection, or its dial. Gently: what was sent goes out first.

@@ -14,42 +14,52 @@ func (l *Link) receive(number int64, conn *wsconn.Conn) error {
 		if err != nil {
 			return err
 		}
+		bodies := make([]wire.Body, 0, len(frame.Messages))
 		for _, m := range frame.Messages {
-			if err := l.take(number, conn, m); err != nil {
-				return err
+			var body wire.Body
+			if body, err = l.take(conn, m); err != nil {
+				break
 			}
+			if body != nil {
+				bodies = append(bodies, body)
+			}
+		}
+		// When nobody listens any more the connection is being closed; it is read to its
+		// end, because cutting it here would take along what still has to go out.
+		if len(bodies) > 0 {
+			l.post(Received{number, bodies})
+		}
+		if err != nil {
+			return err
 		}
 	}
 }
 
-// take decodes one message. One that breaks the rules ends the connection; one
-// that this build does not know does not.
-func (l *Link) take(number int64, conn *wsconn.Conn, m wire.Message) error {
+// take decodes one message; nil: it is nobody's. One that breaks the rules ends the
+// connection; one that this build does not know does not.
+func (l *Link) take(conn *wsconn.Conn, m wire.Message) (wire.Body, error) {
 	body, err := decode(m)
 	switch {
 	case err != nil:
 		conn.Close(wire.CloseBadMessage, err.Error())
-		return err
+		return nil, err
 	case body == nil:
 		l.ignored(conn, m)
-		return nil
+		return nil, nil
 	}
 	switch body := body.(type) {
 	case wire.Welcome:
 		if _, ok := wire.Agree(body.Proto, body.Proto); !ok {
 			err := &VersionError{body.Proto}
 			conn.Close(wire.CloseVersion, err.Error())
-			return err
+			return nil, err
 		}
 		conn.SetSendLimits(within(body.Limits, wire.DefaultLimits()))
 	case wire.Error:
 		l.cfg.Log.Warn("the control plane found a fault with a message", "code", body.Code, "detail", body.Detail)
-		return nil
+		return nil, nil
 	}
-	// When nobody listens any more the connection is being closed; it is read to its
-	// end, because cutting it here would take along what still has to go out.
-	l.post(Received{number, body})
-	return nil
+	return body, nil
 }
 
 // VersionError is a welcome of a protocol that this agent does not speak.

@@ -148,11 +148,22 @@ func (o *output) close() error {
 	return o.file.Close()
 }
 
+// pipeBuffer is how much of a log is read at a time.
+const pipeBuffer = 32 << 10
+
+var pipeBuffers = sync.Pool{New: func() any { return new([pipeBuffer]byte) }}
+
 // drain reads a pipe to its end.
 func (o *output) drain(pipe *os.File, done chan<- struct{}) {
 	defer close(done)
-	_, err := io.Copy(o, pipe)
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, os.ErrClosed) {
+	buffer := pipeBuffers.Get().(*[pipeBuffer]byte)
+	defer pipeBuffers.Put(buffer)
+	var err error
+	for n := 0; err == nil; {
+		n, err = pipe.Read(buffer[:])
+		_, _ = o.Write(buffer[:n])
+	}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, os.ErrClosed) {
 		_, _ = fmt.Fprintf(o, "\n[rockpool: the log ended early: %v]\n", err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+
+	"rockpool/agent/internal/durable"
 )
 
 // folders makes the folders of attempts. One that its job has left as it was made is
@@ -35,7 +37,7 @@ const (
 // take gives a folder with that path, in which work and tmp are and nothing else.
 func (f *folders) take(path string) (folder, error) {
 	if spare, ok := f.pop(); ok {
-		err := os.Rename(spare.path, path)
+		err := syscall.Rename(spare.path, path)
 		if err == nil {
 			spare.path = path
 			return spare, nil
@@ -111,12 +113,17 @@ func (f folder) untouched() bool {
 	return ok && now == f.made
 }
 
-// give takes an untouched folder back; false: it is not kept.
+// give takes an untouched folder back; false: it is not kept. A full disk gets back
+// what all of them hold: it is room enough for a result.
 func (f *folders) give(back folder) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if _, free, err := durable.Space(f.dir); err == nil && free < fullBelow {
+		f.drop()
+		return false
+	}
 	name := filepath.Join(f.dir, sparePrefix+rand.Text()) // nobody who runs here knows it
-	if f.over || len(f.spare) == spareFolders || os.Rename(back.path, name) != nil {
+	if f.over || len(f.spare) == spareFolders || syscall.Rename(back.path, name) != nil {
 		return false
 	}
 	back.path = name
@@ -129,6 +136,10 @@ func (f *folders) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.over = true
+	f.drop()
+}
+
+func (f *folders) drop() {
 	for _, spare := range f.spare {
 		_ = removeFolder(spare.path) // else the next start does
 	}
