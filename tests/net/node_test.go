@@ -76,7 +76,8 @@ func (h *house) awaitSpoolEmpty(a *rig.Agent) {
 	})
 }
 
-// spooled are the results on the agent's disk, without what is being written.
+// spooled are the files of results on the agent's disk; a spool without any has none
+// from the next heartbeat on.
 func (h *house) spooled(a *rig.Agent) []string {
 	h.t.Helper()
 	list, err := filepath.Glob(filepath.Join(a.Dir, "spool", "[0-9]*"))
