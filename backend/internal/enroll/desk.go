@@ -8,8 +8,6 @@ import (
 	"net/netip"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/limit"
 	"rockpool/backend/internal/record"
@@ -18,10 +16,11 @@ import (
 // Store is what the desk needs of the database. A missing row is a *fleet.Error
 // with fleet.CodeNotFound.
 type Store interface {
-	// NodesBySecret finds nodes by their secrets; what no node has is left out.
-	NodesBySecret(ctx context.Context, secrets []Sum) (map[Sum]fleet.NodeRecord, error)
+	// MembersBySecret finds nodes by their secrets. What no node has is left out, and
+	// so is a node that has left: it comes back by a license.
+	MembersBySecret(ctx context.Context, secrets []Sum) (map[Sum]record.Member, error)
+	Node(ctx context.Context, id string) (record.Node, error)
 	LicenseBySum(ctx context.Context, code Sum) (record.License, error)
-	License(ctx context.Context, id string) (record.License, error)
 	// RegisterNode takes a seat of the license for a new node, or gives the node
 	// that already has this secret.
 	RegisterNode(ctx context.Context, actor record.Actor, license, wish, role string, secret Sum, machineID string) (record.Node, error)
@@ -39,20 +38,14 @@ type Desk struct {
 	log      *slog.Logger
 	now      func() time.Time
 	attempts *attempts
-	// maxSlots of licenses by id: a license's clamp never changes, and ten
-	// thousand returning nodes need not ask for it again.
-	maxSlots *lru.Cache[string, int64]
 }
-
-const maxLicenses = 1 << 12 // remembered clamps
 
 // NewDesk makes a desk. The clock is for rate limits and expiry; log nil: the default.
 func NewDesk(store Store, loop Loop, log *slog.Logger, now func() time.Time) *Desk {
 	if log == nil {
 		log = slog.Default()
 	}
-	clamps, _ := lru.New[string, int64](maxLicenses) // fails on a size below 1 only
-	return &Desk{store: newTurns(store), loop: loop, log: log, now: now, attempts: newAttempts(now), maxSlots: clamps}
+	return &Desk{store: newTurns(store), loop: loop, log: log, now: now, attempts: newAttempts(now)}
 }
 
 // Counts gives the totals of wrong and held-back credentials.
@@ -62,9 +55,9 @@ func (d *Desk) Counts() Counts { return d.attempts.counts() }
 type Credential struct {
 	Kind   Kind
 	Secret Sum
-	// Known reports that Secret is a node's already; Node is its record then.
+	// Known reports that Secret is a node's already; Node is which one then.
 	Known   bool
-	Node    fleet.NodeRecord
+	Node    record.Member
 	License record.License // of KindLicense, unless Known
 }
 
@@ -83,20 +76,16 @@ func (d *Desk) Admit(p Presented, from netip.Addr) error {
 // touches nothing of the node it was meant for. Errors are *fleet.Error.
 func (d *Desk) Identify(ctx context.Context, p Presented, from netip.Addr) (Credential, error) {
 	c := Credential{Kind: p.Kind, Secret: p.Secret}
-	node, err := d.store.NodeBySecret(ctx, p.Secret)
-	if err == nil && !node.Left {
+	node, err := d.store.MemberBySecret(ctx, p.Secret)
+	if err == nil {
 		c.Known, c.Node = true, node
 		d.attempts.succeeded(p.Secret)
 		return c, nil
 	}
-	// Who has left comes back by a license only: that takes a seat again.
-	if p.Kind == KindLicense && (err == nil || isNotFound(err)) {
+	if p.Kind == KindLicense && isNotFound(err) {
 		if c.License, err = d.store.LicenseBySum(ctx, p.License); err == nil {
 			return c, nil
 		}
-	}
-	if err == nil {
-		return Credential{}, refuse("node " + node.ID + " has left the fleet: register it again with a license code")
 	}
 	if isNotFound(err) {
 		return Credential{}, d.wrong(p.Secret, from)

@@ -33,19 +33,38 @@ func newLedger() *ledger {
 
 var errMissing = fleet.Errorf(fleet.CodeNotFound, "no such row")
 
-func (l *ledger) NodesBySecret(_ context.Context, secrets []Sum) (map[Sum]fleet.NodeRecord, error) {
-	found := map[Sum]fleet.NodeRecord{}
+func (l *ledger) MembersBySecret(_ context.Context, secrets []Sum) (map[Sum]record.Member, error) {
+	found := map[Sum]record.Member{}
 	for _, secret := range secrets {
 		l.lookups++
 		fmt.Fprintf(&l.saw, "%x\n", secret)
-		if node, ok := l.nodes[secret]; ok {
-			found[secret] = node
+		if node, ok := l.nodes[secret]; ok && !node.Left {
+			found[secret] = l.member(node, secret)
 		}
 	}
 	if l.down {
 		return nil, fleet.Errorf(fleet.CodeUnavailable, "the database is away")
 	}
 	return found, nil
+}
+
+func (l *ledger) member(node fleet.NodeRecord, secret Sum) record.Member {
+	m := record.Member{ID: node.ID, Role: node.Role, MaxSlots: node.MaxSlots, Next: node.Identity.NextSecret == secret}
+	for _, license := range l.licenses {
+		if license.ID == node.License {
+			m.MaxSlots = license.MaxSlots
+		}
+	}
+	return m
+}
+
+func (l *ledger) Node(_ context.Context, id string) (record.Node, error) {
+	for _, node := range l.nodes {
+		if node.ID == id {
+			return record.Node{NodeRecord: node}, nil
+		}
+	}
+	return record.Node{}, errMissing
 }
 
 func (l *ledger) LicenseBySum(_ context.Context, code Sum) (record.License, error) {
@@ -55,15 +74,6 @@ func (l *ledger) LicenseBySum(_ context.Context, code Sum) (record.License, erro
 		return record.License{}, errMissing
 	}
 	return license, nil
-}
-
-func (l *ledger) License(_ context.Context, id string) (record.License, error) {
-	for _, license := range l.licenses {
-		if license.ID == id {
-			return license, nil
-		}
-	}
-	return record.License{}, errMissing
 }
 
 func (l *ledger) RegisterNode(_ context.Context, actor record.Actor, license, wish, role string, secret Sum, machine string) (record.Node, error) {
@@ -118,7 +128,7 @@ func TestRegister_FirstTakesASeatAndALostAnswerDoesNot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Node.ID != "ams-1" || r.Node.Pool != "pool-7" || r.Node.Role != "edge" || r.IgnoredRole != "" {
+		if r.Node.ID != "ams-1" || r.Node.Role != "edge" || r.IgnoredRole != "" {
 			t.Errorf("registered %+v", r)
 		}
 		if r.Capacity.Slots != 8 {
@@ -328,18 +338,14 @@ func TestAttack_A38_SecretsAreLookedUpBySumAlone(t *testing.T) {
 	}
 }
 
-func TestRegister_ClampsToWhatAnOperatorAllows(t *testing.T) {
+func TestRegister_ClampsToWhatTheRecordAllows(t *testing.T) {
 	l := newLedger()
 	desk, _ := newTestDesk(l)
-	withLicense(l, "worker") // for 8 slots a node
-	for _, c := range []struct {
-		license    string
-		most, want int64
-	}{{"", 3, 3}, {"", 0, fleet.MaxSlots}, {"lic-1", 3, 3}, {"lic-1", 20, 8}, {"lic-1", 0, 8}} {
-		node := fleet.NodeRecord{ID: "rack-1", Role: "worker", License: c.license, MaxSlots: c.most}
-		r, err := desk.Register(t.Context(), Credential{Known: true, Node: node}, Claim{Capacity: fleet.Vector{Slots: 100}})
-		if err != nil || r.Capacity.Slots != c.want {
-			t.Errorf("%+v: %d slots, %v", c, r.Capacity.Slots, err)
+	for most, want := range map[int64]int64{3: 3, 0: fleet.MaxSlots, 1000: fleet.MaxSlots} {
+		node := record.Member{ID: "rack-1", Role: "worker", MaxSlots: most}
+		r, err := desk.Register(t.Context(), Credential{Known: true, Node: node}, Claim{Capacity: fleet.Vector{Slots: fleet.MaxSlots + 1}})
+		if err != nil || r.Capacity.Slots != want {
+			t.Errorf("%d allowed: %d slots, %v", most, r.Capacity.Slots, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
 )
 
 // mostAtOnce is how many secrets one statement looks up at most.
@@ -30,7 +31,7 @@ type question struct {
 }
 
 type answer struct {
-	node fleet.NodeRecord
+	node record.Member
 	err  error
 }
 
@@ -38,7 +39,7 @@ func newLookup(store Store) *lookup { return &lookup{store: store, turn: make(ch
 
 // node finds the node that has the secret, or gives up with ctx. Without one the
 // error is not_found.
-func (l *lookup) node(ctx context.Context, secret Sum) (fleet.NodeRecord, error) {
+func (l *lookup) node(ctx context.Context, secret Sum) (record.Member, error) {
 	q := &question{ctx, secret, make(chan answer, 1)}
 	l.mu.Lock()
 	l.waiting = append(l.waiting, q)
@@ -49,13 +50,13 @@ func (l *lookup) node(ctx context.Context, secret Sum) (fleet.NodeRecord, error)
 	case a := <-q.answer:
 		return a.node, a.err
 	case <-ctx.Done():
-		return fleet.NodeRecord{}, ctx.Err()
+		return record.Member{}, ctx.Err()
 	}
 	select {
 	case a := <-q.answer:
 		return a.node, a.err
 	case <-ctx.Done():
-		return fleet.NodeRecord{}, ctx.Err()
+		return record.Member{}, ctx.Err()
 	}
 }
 
@@ -72,7 +73,7 @@ func (l *lookup) ask() {
 	}
 	ctx, done := untilAllGaveUp(asked)
 	defer done()
-	found, err := l.store.NodesBySecret(ctx, secrets)
+	found, err := l.store.MembersBySecret(ctx, secrets)
 	if err != nil {
 		err = fmt.Errorf("look up the secrets of nodes: %w", err)
 	}

@@ -2,7 +2,6 @@ package enroll
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -23,7 +22,7 @@ type Claim struct {
 
 // Registered is the record that a session works under.
 type Registered struct {
-	Node     fleet.NodeRecord
+	Node     record.Member
 	Capacity fleet.Vector // the claim, clamped to the license, to what an operator allows and to fleet.MaxSlots
 	// IgnoredRole is a claimed role that the record did not have, or empty.
 	IgnoredRole string
@@ -35,24 +34,42 @@ type Registered struct {
 // refusal counts against the address like a wrong secret: each costs a lock on
 // the license.
 func (d *Desk) Register(ctx context.Context, c Credential, claim Claim) (Registered, error) {
-	node := c.Node
-	if !c.Known {
-		made, err := d.newNode(ctx, c, claim)
-		if err != nil {
-			d.countRefusal(err, c, claim)
-			return Registered{}, err
-		}
-		node = made.NodeRecord
-	}
 	// What a lost answer was about may be in the store and not yet in the loop: a new
 	// node, or the next secret of one.
-	if c.Kind == KindLicense || subtle.ConstantTimeCompare(node.Identity.NextSecret[:], c.Secret[:]) == 1 {
-		if err := d.loop.PutNode(ctx, node); err != nil {
-			return Registered{}, fmt.Errorf("make node %s known to the dispatch loop: %w", node.ID, err)
+	if c.Kind == KindLicense || c.Node.Next {
+		if err := d.acquaint(ctx, &c, claim); err != nil {
+			return Registered{}, err
 		}
 	}
 	d.attempts.succeeded(c.Secret)
-	return d.settle(ctx, node, claim)
+	return d.settle(c.Node, claim), nil
+}
+
+// acquaint makes the credential's node known to the loop, and makes it first where
+// there is none.
+func (d *Desk) acquaint(ctx context.Context, c *Credential, claim Claim) error {
+	node, err := d.wholeNode(ctx, *c, claim)
+	if err != nil {
+		return err
+	}
+	if err := d.loop.PutNode(ctx, node.NodeRecord); err != nil {
+		return fmt.Errorf("make node %s known to the dispatch loop: %w", node.ID, err)
+	}
+	if !c.Known {
+		c.Node, err = d.store.MemberBySecret(ctx, c.Secret)
+	}
+	return err
+}
+
+func (d *Desk) wholeNode(ctx context.Context, c Credential, claim Claim) (record.Node, error) {
+	if c.Known {
+		return d.store.Node(ctx, c.Node.ID)
+	}
+	node, err := d.newNode(ctx, c, claim)
+	if err != nil {
+		d.countRefusal(err, c, claim)
+	}
+	return node, err
 }
 
 func (d *Desk) newNode(ctx context.Context, c Credential, claim Claim) (record.Node, error) {
@@ -106,15 +123,12 @@ func chooseRole(l record.License, claimed string) (string, error) {
 }
 
 // settle drops and clamps what the record does not give.
-func (d *Desk) settle(ctx context.Context, node fleet.NodeRecord, claim Claim) (Registered, error) {
-	most, err := d.slotsOf(ctx, node.License)
-	if err != nil {
-		return Registered{}, err
-	}
+func (d *Desk) settle(node record.Member, claim Claim) Registered {
+	r := Registered{Node: node, Capacity: claim.Capacity}
+	most := int64(fleet.MaxSlots)
 	if node.MaxSlots > 0 {
 		most = min(most, node.MaxSlots)
 	}
-	r := Registered{Node: node, Capacity: claim.Capacity}
 	if r.Capacity.Slots > most {
 		d.log.Warn("claimed slots clamped", "node", node.ID, "claimed", claim.Capacity.Slots, "slots", most)
 		r.Capacity.Slots = most
@@ -122,25 +136,5 @@ func (d *Desk) settle(ctx context.Context, node fleet.NodeRecord, claim Claim) (
 	if claim.Role != "" && claim.Role != node.Role {
 		r.IgnoredRole = claim.Role
 	}
-	return r, nil
-}
-
-// slotsOf is the most slots that a node of this license may bring.
-func (d *Desk) slotsOf(ctx context.Context, license string) (int64, error) {
-	if license == "" {
-		return fleet.MaxSlots, nil
-	}
-	if most, ok := d.maxSlots.Get(license); ok {
-		return most, nil
-	}
-	l, err := d.store.License(ctx, license)
-	if err != nil {
-		return 0, fmt.Errorf("read license %s: %w", license, err)
-	}
-	most := int64(fleet.MaxSlots)
-	if l.MaxSlots > 0 {
-		most = min(most, l.MaxSlots)
-	}
-	d.maxSlots.Add(license, most)
-	return most, nil
+	return r
 }

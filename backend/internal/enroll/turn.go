@@ -3,11 +3,10 @@ package enroll
 import (
 	"context"
 
-	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/record"
 )
 
-// atOnce is how many questions about licenses the database is asked at one time: with
+// atOnce is how many questions about licenses and single nodes the database is asked at one time: with
 // the look-up of secrets half of its connections. The rest stays for operators, however
 // many nodes come back together.
 const atOnce = 3
@@ -36,16 +35,16 @@ func inTurn[T any](ctx context.Context, t *turns, ask func() (T, error)) (T, err
 	}
 }
 
-func (t *turns) NodeBySecret(ctx context.Context, secret Sum) (fleet.NodeRecord, error) {
+func (t *turns) MemberBySecret(ctx context.Context, secret Sum) (record.Member, error) {
 	return t.secrets.node(ctx, secret)
+}
+
+func (t *turns) Node(ctx context.Context, id string) (record.Node, error) {
+	return inTurn(ctx, t, func() (record.Node, error) { return t.store.Node(ctx, id) })
 }
 
 func (t *turns) LicenseBySum(ctx context.Context, code Sum) (record.License, error) {
 	return inTurn(ctx, t, func() (record.License, error) { return t.store.LicenseBySum(ctx, code) })
-}
-
-func (t *turns) License(ctx context.Context, id string) (record.License, error) {
-	return inTurn(ctx, t, func() (record.License, error) { return t.store.License(ctx, id) })
 }
 
 func (t *turns) RegisterNode(ctx context.Context, actor record.Actor, license, wish, role string, secret Sum, machineID string) (record.Node, error) {

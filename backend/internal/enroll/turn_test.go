@@ -7,7 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/record"
 )
 
@@ -31,18 +30,18 @@ func (h *hanging) hang(ctx context.Context, secrets int) error {
 	}
 }
 
-func (h *hanging) NodesBySecret(ctx context.Context, secrets []Sum) (map[Sum]fleet.NodeRecord, error) {
-	found := map[Sum]fleet.NodeRecord{}
+func (h *hanging) MembersBySecret(ctx context.Context, secrets []Sum) (map[Sum]record.Member, error) {
+	found := map[Sum]record.Member{}
 	for _, s := range secrets {
 		if s[0] < 128 {
-			found[s] = fleet.NodeRecord{Epoch: int64(s[0])}
+			found[s] = record.Member{MaxSlots: int64(s[0])}
 		}
 	}
 	return found, h.hang(ctx, len(secrets))
 }
 
-func (h *hanging) License(ctx context.Context, _ string) (record.License, error) {
-	return record.License{}, h.hang(ctx, 0)
+func (h *hanging) Node(ctx context.Context, _ string) (record.Node, error) {
+	return record.Node{}, h.hang(ctx, 0)
 }
 
 // However many nodes come at once, the database has connections for operators left.
@@ -54,8 +53,8 @@ func TestAttack_A29_NodesTakeTurnsAtTheDatabase(t *testing.T) {
 		var done sync.WaitGroup
 		failed := make(chan error, 200)
 		for range 100 {
-			done.Go(func() { _, err := turns.NodeBySecret(ctx, Sum{}); failed <- err })
-			done.Go(func() { _, err := turns.License(ctx, "lic-1"); failed <- err })
+			done.Go(func() { _, err := turns.MemberBySecret(ctx, Sum{}); failed <- err })
+			done.Go(func() { _, err := turns.Node(ctx, "ams-1"); failed <- err })
 		}
 		synctest.Wait()
 		if len(store.asked) != atOnce+1 {
@@ -91,7 +90,7 @@ func TestLookup_WhatWaitsGoesTogether(t *testing.T) {
 		ask := func(ctx context.Context, i int) <-chan answer {
 			to := make(chan answer, 1)
 			go func() {
-				node, err := turns.NodeBySecret(ctx, Sum{byte(i)})
+				node, err := turns.MemberBySecret(ctx, Sum{byte(i)})
 				to <- answer{node, err}
 			}()
 			synctest.Wait()
@@ -113,8 +112,8 @@ func TestLookup_WhatWaitsGoesTogether(t *testing.T) {
 		store.answers <- struct{}{}
 		for i, a := range askers {
 			switch got := <-a; {
-			case i < 128 && (got.err != nil || got.node.Epoch != int64(i)):
-				t.Errorf("asker %d has node %d, %v", i, got.node.Epoch, got.err)
+			case i < 128 && (got.err != nil || got.node.MaxSlots != int64(i)):
+				t.Errorf("asker %d has node %d, %v", i, got.node.MaxSlots, got.err)
 			case i >= 128 && !isNotFound(got.err):
 				t.Errorf("asker %d, whose secret no node has: %v", i, got.err)
 			}

@@ -127,6 +127,14 @@ type Node struct {
 	LastSeen     *time.Time
 }
 
+// Member is what a session needs to know of its node's record before it opens.
+type Member struct {
+	ID       string
+	Role     string
+	MaxSlots int64 // that its license and an operator let it bring; 0: neither bounds them
+	Next     bool  // it showed what it put beside its secret, while a rotation is under way
+}
+
 // NodeFacts are what only a node's own page tells of its record.
 type NodeFacts struct {
 	RotatedAt *time.Time // its secret; nil: it is the one that it registered with

@@ -42,9 +42,11 @@ type ledger struct {
 	stalled  chan struct{} // closed by a look-up that then waits for its context's end, if not nil
 }
 
+const licensedSlots = 8 // that the license lets a node bring
+
 var errMissing = fleet.Errorf(fleet.CodeNotFound, "no such row")
 
-func (l *ledger) NodesBySecret(ctx context.Context, secrets []enroll.Sum) (map[enroll.Sum]fleet.NodeRecord, error) {
+func (l *ledger) MembersBySecret(ctx context.Context, secrets []enroll.Sum) (map[enroll.Sum]record.Member, error) {
 	if l.stalled != nil {
 		close(l.stalled)
 		<-ctx.Done()
@@ -52,25 +54,32 @@ func (l *ledger) NodesBySecret(ctx context.Context, secrets []enroll.Sum) (map[e
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	found := map[enroll.Sum]fleet.NodeRecord{}
+	found := map[enroll.Sum]record.Member{}
 	for _, secret := range secrets {
 		l.lookups++
 		if node, ok := l.nodes[secret]; ok {
-			found[secret] = node
+			found[secret] = record.Member{ID: node.ID, Role: node.Role, MaxSlots: licensedSlots}
 		}
 	}
 	return found, nil
+}
+
+func (l *ledger) Node(_ context.Context, id string) (record.Node, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, node := range l.nodes {
+		if node.ID == id {
+			return record.Node{NodeRecord: node}, nil
+		}
+	}
+	return record.Node{}, errMissing
 }
 
 func (l *ledger) LicenseBySum(_ context.Context, code enroll.Sum) (record.License, error) {
 	if code != l.license.Sum {
 		return record.License{}, errMissing
 	}
-	return l.License(context.Background(), "lic-1")
-}
-
-func (l *ledger) License(context.Context, string) (record.License, error) {
-	return record.License{ID: "lic-1", User: 7, Roles: []string{"edge", "worker"}, Nodes: 5, MaxSlots: 8}, nil
+	return record.License{ID: "lic-1", User: 7, Roles: []string{"edge", "worker"}, Nodes: 5, MaxSlots: licensedSlots}, nil
 }
 
 func (l *ledger) RegisterNode(_ context.Context, _ record.Actor, license, wish, role string, secret enroll.Sum, _ string) (record.Node, error) {

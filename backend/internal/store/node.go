@@ -48,16 +48,13 @@ var selectNodes = `
 	FROM nodes n LEFT JOIN node_reports r ON r.node_id = n.id LEFT JOIN node_seen s ON s.node_id = n.id
 	LEFT JOIN node_identities i ON i.node_id = n.id `
 
-func (db *DB) scanNode(row pgx.CollectableRow) (record.Node, error) { return db.scanNodeBehind(row) }
-
-// scanNodeBehind is scanNode of a row that has further columns in front.
-func (db *DB) scanNodeBehind(row pgx.CollectableRow, front ...any) (n record.Node, err error) {
+func (db *DB) scanNode(row pgx.CollectableRow) (n record.Node, err error) {
 	var slots int64
 	var reported, holds []byte
 	var i identityRow
-	err = row.Scan(append(front, &n.ID, &n.Owner, &n.Pool, &n.Role, &n.License, &n.MaxSlots, &n.Left, &n.Epoch, &n.BootID, &n.Version, &slots,
+	err = row.Scan(&n.ID, &n.Owner, &n.Pool, &n.Role, &n.License, &n.MaxSlots, &n.Left, &n.Epoch, &n.BootID, &n.Version, &slots,
 		&n.CreatedAt, &n.LastSeen, &reported, &holds,
-		&i.current, &i.pending, &i.past, &i.claimants, &i.keep, &i.rotation, &i.next)...)
+		&i.current, &i.pending, &i.past, &i.claimants, &i.keep, &i.rotation, &i.next)
 	if err != nil {
 		return n, err
 	}
@@ -133,48 +130,6 @@ func (db *DB) oneNode(ctx context.Context, q querier, what, where string, args .
 func (db *DB) Node(ctx context.Context, id string) (record.Node, error) {
 	return db.oneNode(ctx, db.pool, "node "+id, "WHERE n.id = $1", id)
 }
-
-// NodeBySecret is NodesBySecret of one; not_found: no node has it.
-func (db *DB) NodeBySecret(ctx context.Context, sum [32]byte) (fleet.NodeRecord, error) {
-	found, err := db.NodesBySecret(ctx, [][32]byte{sum})
-	if err != nil {
-		return fleet.NodeRecord{}, err
-	}
-	node, ok := found[sum]
-	if !ok {
-		return fleet.NodeRecord{}, notFound("node")
-	}
-	return node, nil
-}
-
-// NodesBySecret finds the nodes whose secrets have those SHA-256, or whose next ones
-// while rotations are under way. One that was revoked or has left is not found: it
-// comes back by registering.
-func (db *DB) NodesBySecret(ctx context.Context, sums [][32]byte) (map[[32]byte]fleet.NodeRecord, error) {
-	asked := make([][]byte, len(sums))
-	for i := range sums {
-		asked[i] = sums[i][:]
-	}
-	rows, err := db.queryHot(ctx, selectNodesBySecret, asked)
-	if err != nil {
-		return nil, problem("nodes by their secrets", err)
-	}
-	found := make(map[[32]byte]fleet.NodeRecord, len(sums))
-	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (none struct{}, err error) {
-		var sum []byte
-		node, err := db.scanNodeBehind(row, &sum)
-		if err == nil {
-			found[[32]byte(sum)] = node.NodeRecord
-		}
-		return none, err
-	})
-	return found, problem("nodes by their secrets", err)
-}
-
-var selectNodesBySecret = `
-	SELECT asked.sum, node.* FROM (SELECT id, secret_sum AS sum FROM nodes WHERE secret_sum = ANY($1)
-		UNION ALL SELECT node_id, secret_next FROM node_identities WHERE secret_next = ANY($1)) asked
-	CROSS JOIN LATERAL (` + selectNodes + `WHERE n.left_at IS NULL AND n.id = asked.id) node`
 
 // Nodes lists nodes by id.
 func (db *DB) Nodes(ctx context.Context, scope record.Scope, page record.Page) ([]record.Node, error) {

@@ -18,9 +18,12 @@ const openSessionsSQL = `
 	WHERE n.id = u.id AND n.id = ANY ($1) AND n.epoch < u.epoch AND n.left_at IS NULL
 	RETURNING n.id`
 
+// Nearly every hello says what the one before it did: that is not written again.
 const reportsSQL = `
 	INSERT INTO node_reports (node_id, report)
 	SELECT n.id, u.report::jsonb FROM unnest($1::text[], $2::text[]) AS u(id, report) JOIN nodes n ON n.id = u.id AND n.id = ANY ($1)
+		LEFT JOIN node_reports r ON r.node_id = u.id AND r.node_id = ANY ($1)
+	WHERE r.report IS DISTINCT FROM u.report::jsonb
 	ON CONFLICT (node_id) DO UPDATE SET report = excluded.report, reported_at = now()`
 
 // What the report no longer names has no capacity; its row goes with its last
