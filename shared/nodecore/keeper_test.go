@@ -114,67 +114,6 @@ func TestKeeper_DialsWithoutEndOneAtATime(t *testing.T) {
 	}
 }
 
-func TestKeeper_BackoffIsWindowThenFullJitter(t *testing.T) {
-	for window, limits := range map[Time][]Time{
-		5 * second:  {5 * second, second, 2 * second, 4 * second, 8 * second, 16 * second, 30 * second, 30 * second, 30 * second},
-		20 * second: {20 * second, second, 2 * second, 4 * second, 8 * second, 16 * second, 30 * second, 30 * second, 30 * second},
-		0:           {0, second / 2, second, 2 * second, 4 * second, 7 * second},
-	} {
-		d := dice(3)
-		widest := make([]Time, len(limits))
-		for range 4000 {
-			r := redial{dice: &d, window: window}
-			for i := range widest {
-				waited := r.waited
-				wait := r.wait(0)
-				if most := max(window, waited, backoffBase); wait > most {
-					t.Fatalf("window %d: waits %d ms after %d", window, wait, waited)
-				}
-				widest[i] = max(widest[i], wait)
-			}
-			for range 20 { // its waits go on to the longest ones, and end there
-				if wait := r.wait(0); wait > backoffMax {
-					t.Fatalf("window %d: waits %d ms", window, wait)
-				}
-			}
-			if window > 0 && r.waited < backoffMax {
-				t.Fatalf("window %d: 20 more waits end after %d ms", window, r.waited)
-			}
-		}
-		for i, limit := range limits {
-			if widest[i] > limit || widest[i] < limit/3 {
-				t.Errorf("window %d, wait %d: at most %d ms seen, want up to %d", window, i, widest[i], limit)
-			}
-		}
-	}
-}
-
-// However long the server was away, the last of ten thousand nodes dials within the
-// window after it is back, or within as long as it was away, and no second has too
-// many of them.
-func TestRedial_AFleetIsBackWithinTheWindow(t *testing.T) {
-	const nodes, window = 10_000, 5 * second
-	for _, away := range []Time{second, 3 * second, 5 * second, 12 * second, 25 * second, minute} {
-		perSecond := map[Time]int{}
-		for seed := range uint64(nodes) {
-			r := NewRedial(seed)
-			at := r.Wait(0)
-			for at < away {
-				at += r.Wait(0)
-			}
-			perSecond[(at-away)/second]++
-			if at > away+max(window, away) {
-				t.Errorf("%d s away: dials %d ms after it is back", away/second, at-away)
-			}
-		}
-		for s, n := range perSecond {
-			if n > 3*nodes/5 {
-				t.Errorf("%d s away: %d nodes dial within second %d", away/second, n, s)
-			}
-		}
-	}
-}
-
 func TestKeeper_BackoffBeginsAnewAfterHealth(t *testing.T) {
 	for _, tc := range []struct {
 		healthy Time

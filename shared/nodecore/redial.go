@@ -32,29 +32,47 @@ func FloorOfStatus(status int, retryAfter Time) Time {
 // the first time, then full jitter over min(30 s, 0.5 s·2ⁿ), but never over more than
 // was waited already, or the window if that is longer. So a fleet whose server was
 // away is back, to the last node, within the window or as long as it was away.
+//
+// A server that asks for a time is there, and has its hands full: the time that it
+// asks for is enough to spread over, unless it goes on asking. So who is put off
+// comes back as soon as the server can take it, and a long trouble finds the dials
+// as rare as ever.
 type redial struct {
 	dice   *dice
 	window Time // over which a fleet that lost its server spreads, told by welcome
 	tries  int  // dials that were planned since the last healthy session
 	waited Time // for them in all
+	asked  int  // times in a row that the server asked for a time
 }
+
+// patientAsks is how often in a row a server may ask for a time before it is waited
+// for longer.
+const patientAsks = 3
 
 // wait gives the time until the next dial. The floor is what the server or the
 // rules ask for at least; what is added to it keeps a fleet that was told the same
 // from returning as one.
 func (r *redial) wait(floor Time) Time {
+	floor = bounded(floor)
 	r.tries++
-	wait := bounded(floor) + r.dice.below(r.spread()+1)
+	if r.asked++; floor == 0 {
+		r.asked = 0
+	}
+	wait := floor + r.dice.below(r.spread(floor)+1)
 	r.waited += wait
 	return wait
 }
 
 // spread is the longest that the next wait may be beyond its floor.
-func (r *redial) spread() Time {
+func (r *redial) spread(floor Time) Time {
 	if r.tries == 1 {
 		return r.window
 	}
-	return min(backoffMax, backoffBase<<min(r.tries-1, 6), max(r.window, r.waited, backoffBase))
+	spread := min(backoffMax, backoffBase<<min(r.tries-1, 6), max(r.window, r.waited, backoffBase))
+	if r.asked > 0 {
+		spread = min(spread, floor<<min(max(r.asked-patientAsks, 0), 6))
+	}
+	return spread
 }
 
 func bounded(floor Time) Time { return min(max(floor, 0), maxRetryAfter) }
