@@ -46,16 +46,27 @@ func (p *Principal) Grants() []Grant {
 func grantsOf(u *record.User) []Grant {
 	grants := make([]Grant, 0, len(u.Roles)+len(u.Grants))
 	for _, role := range u.Roles {
-		if slices.Contains(Roles(), role) {
-			grants = append(grants, Grant{Subject: "role:" + role, Pool: EveryPool})
+		if subject, known := ofFleet[role]; known {
+			grants = append(grants, Grant{Subject: subject, Pool: EveryPool})
 		}
 	}
 	for _, g := range u.Grants {
-		if slices.Contains(PoolRoles(), g.Role) && g.Pool != EveryPool {
-			grants = append(grants, Grant{Subject: "role:" + g.Role, Pool: g.Pool})
+		if subject, known := ofPool[g.Role]; known && g.Pool != EveryPool {
+			grants = append(grants, Grant{Subject: subject, Pool: g.Pool})
 		}
 	}
 	return grants
+}
+
+// Subjects by the roles that a user may have for the fleet, and for single pools.
+var ofFleet, ofPool = subjectsOf(Roles()), subjectsOf(PoolRoles())
+
+func subjectsOf(roles []string) map[string]string {
+	subjects := make(map[string]string, len(roles))
+	for _, role := range roles {
+		subjects[role] = "role:" + role
+	}
+	return subjects
 }
 
 // Subject is the principal's own name, for audit entries and logs.

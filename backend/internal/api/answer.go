@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"strconv"
+	"sync"
 
 	"rockpool/backend/internal/record"
 	"rockpool/backend/internal/rest"
@@ -10,14 +11,21 @@ import (
 
 // JSON answers with a document.
 func (c *call) JSON(status int, doc any) error {
-	if job, single := doc.(*rest.Job); single {
-		return c.JSONBlob(status, append(appendJob(make([]byte, 0, jobRoom), job), '\n'))
+	job, single := doc.(*rest.Job)
+	if !single {
+		return c.Context.JSON(status, doc)
 	}
-	return c.Context.JSON(status, doc)
+	buffer := jobBuffers.Get().(*[]byte)
+	defer jobBuffers.Put(buffer)
+	*buffer = append(appendJob((*buffer)[:0], job), '\n')
+	return c.JSONBlob(status, *buffer)
 }
 
-// jobRoom is enough for nearly every job's document, in bytes.
-const jobRoom = 1 << 10
+// jobBuffers have room for nearly every job's document.
+var jobBuffers = sync.Pool{New: func() any {
+	buffer := make([]byte, 0, 1<<10)
+	return &buffer
+}}
 
 // appendJob appends a job's document, byte for byte as json.Marshal writes it. It runs
 // once a request on the hot path, which is why it is written out.

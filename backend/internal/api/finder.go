@@ -13,12 +13,12 @@ import (
 type finder struct {
 	api   *API
 	call  *call
-	sizes map[artifact.Digest]int64
-	pools map[string]fleet.Pool
+	sizes map[artifact.Digest]int64 // nil: none is known
+	pools map[string]fleet.Pool     // nil: none is known
 }
 
 func (a *API) newFinder(c *call) *finder {
-	return &finder{api: a, call: c, sizes: map[artifact.Digest]int64{}, pools: map[string]fleet.Pool{}}
+	return &finder{api: a, call: c}
 }
 
 // specOf is what a request asks for, checked by itself and against what there is.
@@ -36,7 +36,7 @@ func (f *finder) specOf(in *rest.JobRequest) (*fleet.JobSpec, error) {
 // complete fills in the app's owner and the inputs' sizes. Another user's app is
 // not_found like one that is not there; another user's artifact is not uploaded.
 func (f *finder) complete(spec *fleet.JobSpec) error {
-	if spec.NotBeforeMs > f.api.now().Add(maxAway).UnixMilli() {
+	if spec.NotBeforeMs != 0 && spec.NotBeforeMs > f.api.now().Add(maxAway).UnixMilli() {
 		return badRequest("notBefore must be within %s from now", rest.Duration(maxAway))
 	}
 	owner, err := f.owner(spec.App)
@@ -80,6 +80,9 @@ func (f *finder) canaryPool(id string) error {
 		} else if err != nil {
 			return err
 		}
+		if f.pools == nil {
+			f.pools = map[string]fleet.Pool{}
+		}
 		f.pools[id] = pool
 	}
 	if pool.Kind != fleet.KindNamed {
@@ -118,8 +121,12 @@ func (f *finder) size(digest artifact.Digest) (int64, error) {
 		return size, nil
 	}
 	kept, err := f.api.store.UseArtifact(f.call.ctx(), string(digest), f.call.owner())
-	if err == nil {
-		f.sizes[digest] = kept.Size
+	if err != nil {
+		return 0, err
 	}
-	return kept.Size, err
+	if f.sizes == nil {
+		f.sizes = map[artifact.Digest]int64{}
+	}
+	f.sizes[digest] = kept.Size
+	return kept.Size, nil
 }

@@ -32,13 +32,13 @@ func (a *API) liveDocs(ctx context.Context, rows []record.Job) ([]rest.Job, erro
 	for i := range rows {
 		if view, ok := live[rows[i].Spec.ID]; ok && !rows[i].State.Terminal() {
 			a.overlay(&rows[i], &view)
-			docs[i] = jobDoc(&rows[i])
+			docs[i] = *jobDoc(&rows[i])
 			if view.State == fleet.JobRunning {
 				docs[i].Percent = &view.Percent
 			}
 			continue
 		}
-		docs[i] = jobDoc(&rows[i])
+		docs[i] = *jobDoc(&rows[i])
 	}
 	return docs, nil
 }
@@ -68,10 +68,10 @@ func (a *API) wall(t fleet.Time) *time.Time {
 	return &at
 }
 
-func jobDoc(j *record.Job) rest.Job {
+func jobDoc(j *record.Job) *rest.Job {
 	id := j.Spec.ID.String()
 	path := jobPath(id)
-	doc := rest.Job{
+	doc := &rest.Job{
 		ID: id, App: j.Spec.App, Role: j.Spec.Role, Runner: j.Spec.Runner, State: j.State.String(),
 		Reason: causeText(j.Cause), Detail: j.Detail, Priority: j.Spec.Priority, Attempt: j.Attempt,
 		Node: j.Node, Pool: j.Pool, Fallback: j.Fallback, CreatedAt: rest.At(j.SubmittedAt),
@@ -79,7 +79,7 @@ func jobDoc(j *record.Job) rest.Job {
 		ExitCode: j.ExitCode, Labels: pairs(j.Spec.Labels), Asks: asksOf(j),
 		Links: rest.JobLinks{Decision: path + "/decision", Log: path + "/log"},
 	}
-	fillWaits(&doc, j)
+	fillWaits(doc, j)
 	if json.Valid(j.Output) { // the bytes are a node's
 		doc.Output = j.Output
 	}
@@ -146,7 +146,7 @@ func (a *API) jobOf(insert *core.JobInsert, row *core.JobRow, result *fleet.Resu
 	if row.Cause == fleet.CausePoolExhausted && row.Decision != nil {
 		doc.Reasons = reasonsOf(row.Decision)
 	}
-	return &doc
+	return doc
 }
 
 func attemptDoc(at *record.Attempt) (rest.Attempt, error) {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -13,7 +14,7 @@ import (
 const (
 	maxDepth   = 16
 	maxUnknown = 8  // named; the rest is not
-	fewKeys    = 24 // of one object: searched in a list, more in a map
+	fewKeys    = 24 // of one object: searched in a list, more also in a map
 )
 
 // checkKeys walks a well-formed document beside the type that it is for and
@@ -33,7 +34,7 @@ func checkKeys(raw []byte, out any) error {
 // keyWalk reads JSON that is known to be well-formed, so that it need not check.
 type keyWalk struct {
 	rest    []byte
-	path    []string // keys and [] of the values around
+	path    [][]byte // keys and [] of the values around
 	unknown []string
 }
 
@@ -88,6 +89,8 @@ func (w *keyWalk) text() []byte {
 	return nil
 }
 
+var inList = []byte("[]")
+
 func (w *keyWalk) list(t reflect.Type) error {
 	var elem reflect.Type
 	if t != nil && t.Kind() == reflect.Slice && !decodesItself(t) {
@@ -95,7 +98,7 @@ func (w *keyWalk) list(t reflect.Type) error {
 	}
 	w.rest = w.rest[1:]
 	for w.next() != ']' {
-		if err := w.inside("[]", elem); err != nil {
+		if err := w.inside(inList, elem); err != nil {
 			return err
 		}
 	}
@@ -123,7 +126,7 @@ func (w *keyWalk) object(t reflect.Type) error {
 		}
 		next, known := elem, true
 		if fields != nil {
-			next, known = fields[key]
+			next, known = fields[string(key)]
 		}
 		if !known && len(w.unknown) < maxUnknown {
 			w.unknown = append(w.unknown, strconv.Quote(w.name(key)))
@@ -136,7 +139,7 @@ func (w *keyWalk) object(t reflect.Type) error {
 	return nil
 }
 
-func (w *keyWalk) inside(segment string, t reflect.Type) error {
+func (w *keyWalk) inside(segment []byte, t reflect.Type) error {
 	if len(w.path) == maxDepth {
 		return badRequest("the document is nested deeper than %d", maxDepth)
 	}
@@ -147,49 +150,51 @@ func (w *keyWalk) inside(segment string, t reflect.Type) error {
 }
 
 // name is a key with its way through the document, cut to a bearable length.
-func (w *keyWalk) name(key string) string {
+func (w *keyWalk) name(key []byte) string {
 	var b strings.Builder
 	for _, segment := range append(w.path, key) {
-		if b.Len() > 0 && segment != "[]" {
+		if b.Len() > 0 && string(segment) != "[]" {
 			b.WriteByte('.')
 		}
-		b.WriteString(segment[:min(len(segment), 64)])
+		b.Write(segment[:min(len(segment), 64)])
 	}
 	return b.String()
 }
 
-func unescaped(key []byte) string {
+func unescaped(key []byte) []byte {
 	if !slices.Contains(key, '\\') {
-		return string(key)
+		return key
 	}
 	var text string
 	_ = json.Unmarshal(slices.Concat([]byte{'"'}, key, []byte{'"'}), &text) // well-formed
-	return text
+	return []byte(text)
 }
 
 // keySet are the keys of one object; a long one must not cost the square of its length.
 type keySet struct {
-	few  []string
+	few  [fewKeys][]byte
+	n    int // of the few
 	many map[string]struct{}
 }
 
 // add reports false for a key that is there already.
-func (s *keySet) add(key string) bool {
-	if s.many == nil && len(s.few) < fewKeys {
-		if slices.Contains(s.few, key) {
+func (s *keySet) add(key []byte) bool {
+	if s.n < fewKeys {
+		if slices.ContainsFunc(s.few[:s.n], func(k []byte) bool { return bytes.Equal(k, key) }) {
 			return false
 		}
-		s.few = append(s.few, key)
+		s.few[s.n] = key
+		s.n++
 		return true
 	}
 	if s.many == nil {
 		s.many = make(map[string]struct{}, 2*fewKeys)
 		for _, k := range s.few {
-			s.many[k] = struct{}{}
+			s.many[string(k)] = struct{}{}
 		}
 	}
 	before := len(s.many)
-	s.many[key] = struct{}{}
+	s.many[string(key)] = struct{}{}
 	return len(s.many) > before
 }
 

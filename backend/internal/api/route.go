@@ -82,8 +82,9 @@ func taking[T any](do func(*API, *call, *T) error, optional bool) handling {
 
 // Bounds of one request; the server itself bounds how long its body may take.
 const (
-	maxBody = 1 << 20          // bytes of a document
-	maxWork = 90 * time.Second // for all of it, a wait for a job's end included
+	maxBody   = 1 << 20          // bytes of a document
+	smallBody = 4 << 10          // of one that is read at once
+	maxWork   = 90 * time.Second // for all of it, a wait for a job's end included
 )
 
 // call is one request on its way through a handler.
@@ -106,7 +107,7 @@ func (c *call) QueryParam(name string) string { return c.query.Get(name) }
 func (c *call) body() ([]byte, error) {
 	r := c.Request()
 	conn := http.NewResponseController(c.Response())
-	raw, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
+	raw, err := readDocument(c.Response(), r)
 	if err == nil {
 		readWithin(conn, 0) // else it would end the wait for an answer
 	}
@@ -120,6 +121,17 @@ func (c *call) body() ([]byte, error) {
 		return nil, fleet.Errorf(fleet.CodeUnsupportedMedia, "send Content-Type: application/json")
 	}
 	return raw, nil
+}
+
+// readDocument reads the whole body. Memory for what is only announced is taken up to
+// smallBody.
+func readDocument(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength < 0 || r.ContentLength > smallBody {
+		return io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	}
+	raw := make([]byte, r.ContentLength)
+	_, err := io.ReadFull(r.Body, raw)
+	return raw, err
 }
 
 func isJSON(contentType string) bool {
