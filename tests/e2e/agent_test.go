@@ -133,61 +133,6 @@ func TestCase_E1_AHundredCancelsAreOne(t *testing.T) {
 	u.await(u.submit(runner("wait")).ID, "succeeded")
 }
 
-// The agents are there first and the server comes later; and the server goes and
-// comes back ten times, whatever each of them is at then: in a session, dialing, or
-// waiting between two dials. None hangs, and nobody has to help.
-func TestCase_N39_TheServerComesLaterAndComesBack(t *testing.T) {
-	t.Parallel()
-	u, w := newTenant(t, rig.NewServer(t, enduring...)), newWorkshop(t)
-	var agents []*rig.Agent
-	epochs := map[string]int64{}
-	for i := range 4 {
-		a := u.agent(fmt.Sprint(i), 1, w)
-		agents, epochs[a.Name] = append(agents, a), 1
-		a.Stop(t)
-	}
-	u.s.Kill(t)
-	for _, a := range agents {
-		a.Start(t)
-	}
-	for _, a := range agents {
-		rig.Await(t, patience, func() (bool, string) {
-			n := strings.Count(a.Log(), "connection refused")
-			return n >= 2, fmt.Sprintf("%d dials of %s were refused", n, a.Name)
-		})
-	}
-	// Between two dials lies half a minute at the most.
-	back := func(least int) {
-		t.Helper()
-		rig.Await(t, slowly, func() (bool, string) {
-			n := 0
-			for _, a := range agents {
-				node, err := u.s.Admin.Node(t.Context(), a.Name)
-				if err == nil && node.Lease == "ready" && node.Epoch > epochs[a.Name] {
-					n++
-				}
-			}
-			return n >= least, fmt.Sprintf("%d of %d are back", n, len(agents))
-		})
-	}
-	u.s.Start(t)
-	back(len(agents))
-	for range 10 {
-		for _, a := range agents {
-			node, err := u.s.Admin.Node(t.Context(), a.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			epochs[a.Name] = node.Epoch
-		}
-		u.s.Kill(t)
-		u.s.Start(t)
-		back(1)
-	}
-	back(len(agents))
-	u.await(u.submit(runner("brief")).ID, "succeeded")
-}
-
 // lives reports a process that is there and no zombie.
 func lives(t testing.TB, pid string) bool {
 	t.Helper()

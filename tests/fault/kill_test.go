@@ -32,7 +32,7 @@ func rounds() int {
 	if os.Getenv("ROCKPOOL_TEST_SOAK") != "" {
 		return 20
 	}
-	return 6
+	return 3
 }
 
 // TestKill9Server kills the server (and with it its PostgreSQL stops) at random

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -35,8 +36,12 @@ func Binary(t testing.TB, name string) string {
 	return path
 }
 
-// programsVariable names the folder of programs that are built already.
+// programsVariable names the folder of programs that are built already: by Prebuild,
+// or for several packages by scripts/test.
 const programsVariable = "ROCKPOOL_TEST_PROGRAMS"
+
+// ownFolder begins the names of folders that a test process made.
+const ownFolder = "rockpool-rig-"
 
 // Prebuild builds programs for this process and for what it executes in its place:
 // where that runs, nothing may be there to build from.
@@ -56,7 +61,7 @@ func build(name string) (path string, err error) {
 		built.dir = os.Getenv(programsVariable)
 	}
 	if built.dir == "" {
-		if built.dir, err = os.MkdirTemp("", "rockpool-rig-"); err != nil {
+		if built.dir, err = os.MkdirTemp("", ownFolder); err != nil {
 			return "", err
 		}
 	}
@@ -98,7 +103,7 @@ func Root() string {
 func Main(m *testing.M) int {
 	defer func() {
 		for _, dir := range []string{built.dir, os.Getenv(programsVariable)} {
-			if dir != "" {
+			if strings.HasPrefix(filepath.Base(dir), ownFolder) {
 				os.RemoveAll(dir)
 			}
 		}
