@@ -42,7 +42,10 @@ export async function axeClean(page: Page, what: string): Promise<void> {
   await expect(async () => {
     // Without frames it need not gather what they say in a page of its own, which takes as long again.
     // Nor need it describe what is all right.
-    const { violations } = await new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] }).analyze();
+    const { violations } = await new AxeBuilder({ page })
+      .setLegacyMode()
+      .options({ resultTypes: ["violations"] })
+      .analyze();
     const told = violations.map((v) => `${what}: ${v.id}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary ?? ""}`).join(" | ")}`);
     expect(told).toEqual([]);
   }).toPass({ timeout: 30_000 });
