@@ -2,7 +2,6 @@ package runner
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,18 +26,27 @@ func killLeftover(m marker, l leftover) int {
 	if stat, ok := readStat(l.PGID); ok && l.PGID > 0 && l.MachineBoot == bootID() && stat.start == l.Start && stat.pgid == l.PGID {
 		g.pgid = l.PGID
 	}
-	var seen []int
+	seen := map[int]string{}
 	for deadline := time.Now().Add(leftoverWait); time.Now().Before(deadline); time.Sleep(pollGroup) {
 		members := g.search()
-		if len(members) == 0 {
+		if len(members) == 0 && !anyLives(seen) {
 			break
 		}
 		for _, member := range members {
-			if !slices.Contains(seen, member.pid) {
-				seen = append(seen, member.pid)
-			}
+			seen[member.pid] = member.start
 			member.signal(kill)
 		}
 	}
 	return len(seen)
+}
+
+// anyLives reports that one of the processes, with their start times, still lives. Who
+// is dying is not found any more by what it was.
+func anyLives(list map[int]string) bool {
+	for pid, start := range list {
+		if stat, ok := readStat(pid); ok && stat.start == start && stat.lives() {
+			return true
+		}
+	}
+	return false
 }

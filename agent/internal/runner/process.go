@@ -37,8 +37,7 @@ type process struct {
 	cmd    *exec.Cmd
 	group  *group
 	exited chan struct{} // the first process has ended
-	reap   chan struct{} // close it: the group is empty, the first process may be forgotten
-	reaped chan struct{}
+	gone   chan struct{} // close it: none of the group is left, its thread may have another child
 	log    *os.File
 	logged chan struct{}
 	output *output
@@ -63,7 +62,7 @@ func start(c command) (*process, error) {
 	cmd := isolated(c.argv, c.account, c.cgroup)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = c.env, c.dir, write, write
 	p := &process{
-		cmd: cmd, group: newGroup(c.marker, c.cgroup), exited: make(chan struct{}), reap: make(chan struct{}), reaped: make(chan struct{}),
+		cmd: cmd, group: newGroup(c.marker, c.cgroup), exited: make(chan struct{}), gone: make(chan struct{}),
 		log: read, logged: make(chan struct{}), output: c.output,
 	}
 	started := make(chan error, 1)
@@ -79,7 +78,6 @@ func start(c command) (*process, error) {
 
 // live starts the child and waits for its end.
 func (p *process) live(c command, started chan<- error) {
-	defer close(p.reaped)
 	err := startIsolated(p.cmd, c.limits, p.group)
 	started <- err
 	if err != nil {
@@ -87,8 +85,7 @@ func (p *process) live(c command, started chan<- error) {
 	}
 	awaitExit(p.cmd)
 	close(p.exited)
-	<-p.reap
-	_ = p.cmd.Wait() // its error is the exit code, which result reads
+	<-p.gone
 }
 
 // Pauses of the end of a group. Looking for its members may cost a walk over all
@@ -135,8 +132,8 @@ func (p *process) finish() ended {
 	}
 	p.group.end()
 	end := ended{overMemory: p.group.overMemory()}
-	close(p.reap)
-	<-p.reaped
+	_ = p.cmd.Wait() // its error is the exit code, which endOf reads
+	close(p.gone)
 	p.group.remove()
 	_ = p.log.SetReadDeadline(time.Now().Add(logRest))
 	<-p.logged
