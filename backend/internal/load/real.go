@@ -125,7 +125,14 @@ func (r *realAgents) alive() error {
 
 func (r *realAgents) logFile(i int) string { return filepath.Join(r.dir, fmt.Sprintf("%d.log", i)) }
 
-// done asks the database, every few milliseconds.
+// askEvery is how often the database is asked: each time costs it as much as a job
+// does. As many jobs are open as are done in that time, and more.
+const (
+	askEvery = 50 * time.Millisecond
+	openReal = 100
+)
+
+// done asks the database.
 func (r *realAgents) done(ctx context.Context, past int) (int, error) {
 	overdue := time.After(fleetPatience)
 	for {
@@ -138,7 +145,7 @@ func (r *realAgents) done(ctx context.Context, past int) (int, error) {
 		select {
 		case <-overdue:
 			return done, nil
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(askEvery):
 		}
 	}
 }

@@ -50,7 +50,7 @@ func setStage(ctx context.Context, o Options) (s *stage, err error) {
 	if err := CheckDescriptors(o.Agents); err != nil {
 		return nil, err
 	}
-	s = &stage{options: o, flow: newFlow(o.Waiting + max(o.Agents*int(o.Slots), 2*o.Batch))}
+	s = &stage{options: o, flow: newFlow(o.Waiting + o.openAtMost())}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.clear())
@@ -79,6 +79,15 @@ func setStage(ctx context.Context, o Options) (s *stage, err error) {
 	}
 	s.agents, err = s.startAgents(ctx)
 	return s, err
+}
+
+// openAtMost is how many jobs are open at a time, beside those that shall wait.
+func (o Options) openAtMost() int {
+	most := max(o.Agents*int(o.Slots), 2*o.Batch)
+	if o.AgentsBin != "" {
+		return max(most, openReal)
+	}
+	return most
 }
 
 // settings of the server are the shipped ones, but for a queue that may be as long
