@@ -84,6 +84,12 @@ func isDataError(err error) bool {
 	return strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23") || strings.HasPrefix(pg.Code, "54")
 }
 
+// isNoTable reports a table that is not there, or that may not be used.
+func isNoTable(err error) bool {
+	state := sqlState(err)
+	return state == "42P01" || state == "42501"
+}
+
 func isUnique(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "23505"

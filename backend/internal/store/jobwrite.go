@@ -56,12 +56,14 @@ var (
 		{"from_state", "text"}, {"from_attempt", "int4"},
 		{"exit_code", "int8"}, {"output", "text"}, {"result_digest", "bytea"}, {"log_bytes", "int8"}, {"result_apart", "bool"},
 	})
-	updateJobs = inForms(updatedColumns, updateJobsSQL, "AND j.id = ANY ($1) AND j.id BETWEEN $25 AND $26", 2, "count(*)")
+	updateJobs = updateJobsIn("jobs")
 )
 
-func updateJobsSQL(rows, narrowed string) string {
-	return `
-	UPDATE jobs AS j SET
+// updateJobsIn is the update of jobs that stand in that table.
+func updateJobsIn(table string) forms {
+	sql := func(rows, narrowed string) string {
+		return `
+	UPDATE ` + table + ` AS j SET
 		state = u.state, cause = u.cause, detail = u.detail, attempt = u.attempt, counted = u.counted, outcome = u.outcome,
 		node_id = u.node_id, pool_id = u.pool_id, fallback = u.fallback, decision = coalesce(u.decision, j.decision),
 		assigned_at = u.assigned_at, started_at = u.started_at, ended_at = u.ended_at, cancel_by = u.cancel_by,
@@ -70,6 +72,8 @@ func updateJobsSQL(rows, narrowed string) string {
 	FROM ` + rows + `
 	WHERE j.id = u.id ` + narrowed + ` AND j.state = u.from_state AND j.attempt = u.from_attempt
 	RETURNING j.id`
+	}
+	return inForms(updatedColumns, sql, "AND j.id = ANY ($1) AND j.id BETWEEN $25 AND $26", 2, "count(*)")
 }
 
 func (r *round) queueUpdates() {
@@ -94,9 +98,28 @@ func (r *round) queueUpdates() {
 		return
 	}
 	low, high := bounds(sent)
-	sql, args := updateJobs.take(c.columns(), [16]byte(low), [16]byte(high))
+	sql, args := r.updatesOf(low, high).take(c.columns(), [16]byte(low), [16]byte(high))
 	r.expect(sql, len(sent), r.refuseMissing(sent, core.RefusedStale), args...)
 	r.queueResults(apart)
+}
+
+// updatesOf is the update of jobs with ids from low to high. The jobs of one day are
+// looked for in its partition: of a statement that names jobs PostgreSQL locks and
+// opens each of the days' first, which costs more than the update of a row. Jobs that
+// move on are open, and a partition with open jobs is not dropped.
+func (r *round) updatesOf(low, high ids.JobID) *forms {
+	day := partitionOf(low)
+	if !r.whole || partitionOf(high) != day {
+		return &updateJobs
+	}
+	r.day = day
+	known := r.w.days[day]
+	if known == nil {
+		in := updateJobsIn(day)
+		known = &in
+		r.w.keepDay(day, known)
+	}
+	return known
 }
 
 // keepsDecision: a placed decision belongs to its attempt and stands in the row

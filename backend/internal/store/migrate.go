@@ -132,12 +132,12 @@ func ensureRole(ctx context.Context, conn *pgx.Conn, role string) error {
 	return nil
 }
 
-// serverTables are those whose rows the server writes. Partitions need no rights
-// of their own, and neither do bun's own tables.
+// serverTables are those whose rows the server writes. Of partitions it names those
+// of jobs, and the others need no rights of their own; neither do bun's own tables.
 func serverTables(ctx context.Context, tx pgx.Tx) ([]string, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT relname FROM pg_class
-		WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+		WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND (NOT relispartition OR relname LIKE 'jobs\_%')
 		  AND relowner = (SELECT relowner FROM pg_class WHERE oid = 'public.jobs'::regclass)
 		  AND relname NOT LIKE 'audit\_%' AND relname NOT LIKE 'bun\_%'
 		ORDER BY relname`)

@@ -2,11 +2,14 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"rockpool/shared/ids"
 )
 
 // partitionsAhead is how many days have their partitions beforehand: a server
@@ -43,4 +46,21 @@ func (db *DB) DropPartitions(ctx context.Context, before time.Time) (days []time
 		}
 		days = append(days, day)
 	}
+}
+
+// partitionOf names the table of the jobs that were made on the day of that one: an
+// id begins with its moment, in ms since 1970.
+func partitionOf(id ids.JobID) string {
+	ms := binary.BigEndian.Uint64(id[:8]) >> 16
+	return "jobs_" + time.UnixMilli(int64(ms)).UTC().Format("20060102")
+}
+
+// manyDays are more than there are jobs of that still move on.
+const manyDays = 64
+
+func (w *Writer) keepDay(day string, updates *forms) {
+	if w.days == nil || len(w.days) >= manyDays {
+		w.days = map[string]*forms{}
+	}
+	w.days[day] = updates
 }

@@ -15,6 +15,7 @@ type round struct {
 	batch *pgx.Batch
 	whole bool // it is sent as a whole: PostgreSQL counts what came back
 
+	day      string // the partition that its updates name, if they do
 	capacity capacity
 	stale    []core.Refusal // jobs and sessions that are not as memory believed
 	unplaced []core.Refusal // assignments that their node does not take

@@ -65,6 +65,11 @@ func (w *Writer) sendWhole(ctx context.Context, e *core.Effects) (taken bool, er
 		return false, err
 	case isDataError(err):
 		return false, nil
+	case isNoTable(err) && r.day != "":
+		w.db.log.Warn("a day's jobs are looked for among all: its partition is gone, or the server's role has no rights on it, which migrating gives",
+			"partition", r.day, "sqlstate", sqlState(err))
+		w.keepDay(r.day, &updateJobs)
+		return false, nil
 	default:
 		return false, problem("write a batch", err)
 	}

@@ -33,6 +33,7 @@ type Writer struct {
 	inserts insertColumns // of the current batch
 	updates updateColumns
 	slots   slotColumns
+	days    map[string]*forms // updates of jobs by partition
 }
 
 const commitLimit = 30 * time.Second
