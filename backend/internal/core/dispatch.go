@@ -97,7 +97,7 @@ type Dispatch struct {
 
 // New makes an empty Dispatch; Load gives it a fleet.
 func New(cfg Config) *Dispatch {
-	d := &Dispatch{cfg: cfg}
+	d := &Dispatch{cfg: cfg, timers: newTimers()}
 	d.clear()
 	return d
 }
@@ -145,19 +145,21 @@ func (d *Dispatch) Tick(now fleet.Time, out *Effects) {
 	}
 	for d.timers.first() <= now {
 		t := d.timers.pop()
-		switch j := d.jobs[t.job]; {
-		case t.kind == leaseDue:
+		switch t.kind {
+		case leaseDue:
 			d.leaseDue(now, t, out)
-		case t.kind == lookDue:
+		case lookDue:
 			d.lookDue(now, t, out)
-		case t.kind == holdDue:
+		case holdDue:
 			d.holdDue(now, t, out)
-		case t.kind == ttlDue:
+		case ttlDue:
 			d.ttlDue(now, t, out)
-		case t.kind == restoredDue:
+		case restoredDue:
 			d.restoredDue(now, out)
-		case j != nil:
-			d.jobDue(now, t, j, out)
+		default:
+			if j := d.jobs[t.job]; j != nil {
+				d.jobDue(now, t, j, out)
+			}
 		}
 	}
 	d.settle(now, out)

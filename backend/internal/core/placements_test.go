@@ -245,7 +245,7 @@ func TestPlacement_LastsAsLongAsItIsRenewed(t *testing.T) {
 		t.Fatalf("a shorter time: %+v", v.Row)
 	}
 	w.commit()
-	if pending := len(w.d.timers.places) - len(w.d.timers.free); pending > 20 {
+	if pending := w.d.timers.agenda.Len(); pending > 20 {
 		t.Errorf("%d timers", pending)
 	}
 	waits := w.spec("a1", 1)

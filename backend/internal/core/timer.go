@@ -34,39 +34,23 @@ type timer struct {
 }
 
 // timers holds them in the order of their times.
-type timers struct {
-	heap   due.Heap
-	places []timer
-	free   []int32
-}
+type timers struct{ agenda *due.Agenda[timer] }
 
-func (t *timers) first() fleet.Time { return t.heap.First() }
+func newTimers() timers { return timers{due.NewAgenda[timer]()} }
 
-func (t *timers) add(e timer) {
-	if last := len(t.free) - 1; last >= 0 {
-		place := t.free[last]
-		t.free = t.free[:last]
-		t.places[place] = e
-		t.heap.Push(e.at, place)
-		return
-	}
-	t.places = append(t.places, e)
-	t.heap.Push(e.at, int32(len(t.places)-1))
-}
+func (t *timers) first() fleet.Time { return t.agenda.First() }
+
+func (t *timers) add(e timer) { t.agenda.Add(e.at, e) }
 
 func (t *timers) pop() timer {
-	place := t.heap.Pop().Place
-	top := t.places[place]
-	t.places[place] = timer{}
-	t.free = append(t.free, place)
-	return top
+	_, e := t.agenda.Pop()
+	return e
 }
 
 // delay moves the deadlines that others have to meet by the same time. What was
 // promised of work's own time stays.
 func (t *timers) delay(by fleet.Time) {
-	t.heap.Move(func(d due.Deadline) fleet.Time {
-		e := &t.places[d.Place]
+	t.agenda.Move(func(e *timer) fleet.Time {
 		if e.kind != wakeDue && e.kind != expireDue {
 			e.at += by
 		}
@@ -74,8 +58,4 @@ func (t *timers) delay(by fleet.Time) {
 	})
 }
 
-func (t *timers) reset() {
-	clear(t.places)
-	t.heap.Reset()
-	t.places, t.free = t.places[:0], t.free[:0]
-}
+func (t *timers) reset() { t.agenda.Reset() }

@@ -43,7 +43,7 @@ func (w *World) step(n int) {
 	s := &w.script[n]
 	w.hash.text(s.Do)
 	if next := w.now + Time(s.Every); s.Every > 0 && next < Time(s.Until) {
-		w.agenda.push(event{at: next, kind: evStep, node: -1, n: int64(n)})
+		w.agenda.Add(next, event{kind: evStep, node: -1, n: int64(n)})
 	}
 	a := actionOf(s.Do)
 	a.do(w, s)

@@ -17,11 +17,11 @@ func (w *World) turn(c *Churn, n *node, s *stream, up bool) {
 	at := w.now + s.weibull(d.Shape, d.Scale)
 	if c.Until > 0 && at >= Time(c.Until) {
 		if !up {
-			w.agenda.push(event{at: Time(c.Until), kind: evChurn, node: int32(n.index), msg: w.net.doing(func() { n.wake(1) })})
+			w.agenda.Add(Time(c.Until), event{kind: evChurn, node: int32(n.index), msg: w.net.doing(func() { n.wake(1) })})
 		}
 		return
 	}
-	w.agenda.push(event{at: at, kind: evChurn, node: int32(n.index), msg: w.net.doing(func() {
+	w.agenda.Add(at, event{kind: evChurn, node: int32(n.index), msg: w.net.doing(func() {
 		if up {
 			n.crash(s.chance(c.Power))
 		} else {

@@ -19,7 +19,7 @@ type order struct {
 
 // beginDemand plans a demand's first job.
 func (w *World) beginDemand(i int) {
-	w.agenda.push(event{at: Time(w.sc.Demand[i].From), kind: evDemand, node: -1, n: int64(i)})
+	w.agenda.Add(Time(w.sc.Demand[i].From), event{kind: evDemand, node: -1, n: int64(i)})
 }
 
 // demand submits what is due of a demand and plans the next.
@@ -53,7 +53,7 @@ func (w *World) demand(n int) {
 		}
 	}
 	if next < until {
-		w.agenda.push(event{at: next, kind: evDemand, node: -1, n: int64((at+1)<<16 | i)})
+		w.agenda.Add(next, event{kind: evDemand, node: -1, n: int64((at+1)<<16 | i)})
 	}
 }
 
@@ -117,7 +117,7 @@ func (w *World) submit(n int) {
 		o.known = true
 	case !s.up || s.doubt || s.paused:
 		w.counts.unanswered++
-		w.agenda.push(event{at: w.now + askAgain, kind: evSubmit, node: -1, n: int64(n)})
+		w.agenda.Add(w.now+askAgain, event{kind: evSubmit, node: -1, n: int64(n)})
 	default:
 		j := w.room.jobs.take()
 		j.number, j.order, j.asked, j.length, j.fails = len(w.jobs), n, o.asked, o.length, o.fails
@@ -183,7 +183,7 @@ func (w *World) resubmitAll(b *core.Effects) {
 	for i := range b.Inserts {
 		n := w.store.job(b.Inserts[i].Spec.ID).order
 		w.counts.unanswered++
-		w.agenda.push(event{at: w.now + askAgain, kind: evSubmit, node: -1, n: int64(n)})
+		w.agenda.Add(w.now+askAgain, event{kind: evSubmit, node: -1, n: int64(n)})
 	}
 }
 

@@ -150,7 +150,7 @@ func (t *network) dial(n *node, d nodecore.Dial) {
 		for range trips {
 			at += 2 * n.link.oneWay()
 		}
-		t.w.agenda.push(event{at: at, kind: evDialed, node: int32(n.index), msg: t.about(c), n: int64(floor)})
+		t.w.agenda.Add(at, event{kind: evDialed, node: int32(n.index), msg: t.about(c), n: int64(floor)})
 	}
 	switch s := &t.w.srv; {
 	case n.link.noUp+n.link.noDown > 0 || s.paused:
@@ -209,7 +209,7 @@ func (t *network) up(c *conn, m *message) {
 		return
 	}
 	c.lastUp = max(c.lastUp, t.w.now+l.oneWay())
-	t.w.agenda.push(event{at: c.lastUp, kind: evUp, node: int32(c.node.index), msg: m})
+	t.w.agenda.Add(c.lastUp, event{kind: evUp, node: int32(c.node.index), msg: m})
 }
 
 // down sends the server's message to a node.
@@ -221,7 +221,7 @@ func (t *network) down(c *conn, m *message) {
 		return
 	}
 	c.lastDown = max(c.lastDown, t.w.now+l.oneWay())
-	t.w.agenda.push(event{at: c.lastDown, kind: evDown, node: int32(c.node.index), msg: m})
+	t.w.agenda.Add(c.lastDown, event{kind: evDown, node: int32(c.node.index), msg: m})
 }
 
 // refuse answers a hello that is not taken.
@@ -248,7 +248,7 @@ func (t *network) fin(c *conn) {
 		return
 	}
 	c.lastUp = max(c.lastUp, t.w.now+l.oneWay())
-	t.w.agenda.push(event{at: c.lastUp, kind: evServerGone, node: int32(c.node.index), msg: t.about(c)})
+	t.w.agenda.Add(c.lastUp, event{kind: evServerGone, node: int32(c.node.index), msg: t.about(c)})
 }
 
 // clientEnded ends a node's connection with its process.
@@ -273,7 +273,7 @@ func (t *network) serverEnded(n *node) {
 	}
 	c.serverOpen = false
 	if c.clientOpen {
-		t.w.agenda.push(event{at: t.w.now + n.link.oneWay(), kind: evClientGone, node: int32(n.index), msg: t.about(c)})
+		t.w.agenda.Add(t.w.now+n.link.oneWay(), event{kind: evClientGone, node: int32(n.index), msg: t.about(c)})
 	}
 }
 
@@ -283,8 +283,8 @@ func (t *network) cut(n *node, late Time) {
 	if c == nil || !c.clientOpen {
 		return
 	}
-	t.w.agenda.push(event{at: t.w.now + n.link.oneWay(), kind: evClientGone, node: int32(n.index), msg: t.about(c)})
-	t.w.agenda.push(event{at: t.w.now + n.link.oneWay() + late, kind: evServerGone, node: int32(n.index), msg: t.about(c)})
+	t.w.agenda.Add(t.w.now+n.link.oneWay(), event{kind: evClientGone, node: int32(n.index), msg: t.about(c)})
+	t.w.agenda.Add(t.w.now+n.link.oneWay()+late, event{kind: evServerGone, node: int32(n.index), msg: t.about(c)})
 }
 
 // block stops a node's messages in one direction or both; unblock lets go what
@@ -335,7 +335,7 @@ func (t *network) unblock(n *node, up, down bool) {
 
 // ping closes the server's side of a connection that answers nothing any more.
 func (t *network) ping(c *conn) {
-	t.w.agenda.push(event{at: t.w.now + pingLimit, kind: evPing, node: int32(c.node.index), msg: t.about(c), n: int64(t.w.now)})
+	t.w.agenda.Add(t.w.now+pingLimit, event{kind: evPing, node: int32(c.node.index), msg: t.about(c), n: int64(t.w.now)})
 }
 
 func (t *network) pinged(c *conn, since int64) {

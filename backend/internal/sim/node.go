@@ -80,7 +80,7 @@ func (w *World) addNode(g *Nodes, k int) {
 	w.store.nodes = append(w.store.nodes, &row{node: n, rec: rec, secret: sumOf(n.secret)})
 	w.net.connect(n)
 	if g.Spoils != "absent" {
-		w.agenda.push(event{at: n.chance.between(0, Time(g.Joins)), kind: evBoot, node: int32(n.index), n: 1})
+		w.agenda.Add(n.chance.between(0, Time(g.Joins)), event{kind: evBoot, node: int32(n.index), n: 1})
 	}
 }
 
@@ -155,16 +155,16 @@ func (n *node) askToStop() {
 func (n *node) wake(after Time) {
 	n.wanted = n.ending
 	if !n.alive {
-		n.w.agenda.push(event{at: n.w.now + after, kind: evBoot, node: int32(n.index), n: n.process + 1})
+		n.w.agenda.Add(n.w.now+after, event{kind: evBoot, node: int32(n.index), n: n.process + 1})
 	}
 }
 
 // timer lets the node's deciding code do what is due.
-func (n *node) timer(e *event) {
-	if e.at == n.later {
+func (n *node) timer() {
+	if n.w.now == n.later {
 		n.later = Never
 	}
-	if e.at != n.timerAt || !n.alive {
+	if n.w.now != n.timerAt || !n.alive {
 		return
 	}
 	n.timerAt = Never
@@ -194,7 +194,7 @@ func (n *node) schedule() {
 		n.later = Never
 		return
 	}
-	n.w.agenda.push(event{at: n.timerAt, kind: evNodeTick, node: int32(n.index)})
+	n.w.agenda.Add(n.timerAt, event{kind: evNodeTick, node: int32(n.index)})
 }
 
 func (n *node) dialed(c *conn, floor int64) {

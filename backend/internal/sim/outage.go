@@ -65,7 +65,6 @@ func (s *server) pause(span Time) {
 		s.waiting = nil
 		for i := range late {
 			if s.w.failed == nil {
-				late[i].at = s.w.now
 				s.w.happen(&late[i])
 			}
 		}

@@ -149,9 +149,9 @@ func (s *server) commit() {
 	took, outcome := s.w.store.draw()
 	s.outcome, s.inStore, s.refused = outcome, false, nil
 	if outcome == commitOK || outcome == commitUnknown && s.w.chance.store.chance(0.5) {
-		s.w.agenda.push(event{at: s.w.now + s.w.chance.store.between(1, took), kind: evApplied, node: -1, n: s.process})
+		s.w.agenda.Add(s.w.now+s.w.chance.store.between(1, took), event{kind: evApplied, node: -1, n: s.process})
 	}
-	s.w.agenda.push(event{at: s.w.now + took, kind: evCommitted, node: -1, n: s.process})
+	s.w.agenda.Add(s.w.now+took, event{kind: evCommitted, node: -1, n: s.process})
 }
 
 // applied puts the batch into the store, whatever the server's process does then.
@@ -212,7 +212,7 @@ func (s *server) drop() {
 func (s *server) load(after Time) {
 	if !s.loading {
 		s.loading = true
-		s.w.agenda.push(event{at: max(s.w.now+after, s.w.store.backAt), kind: evLoaded, node: -1, n: s.process})
+		s.w.agenda.Add(max(s.w.now+after, s.w.store.backAt), event{kind: evLoaded, node: -1, n: s.process})
 	}
 }
 

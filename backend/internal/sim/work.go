@@ -40,7 +40,7 @@ func (n *node) start(ref nodecore.Ref) {
 	r := run{ref: ref, key: n.w.newKey(), began: n.w.now, until: Never, result: result}
 	if n.spoils != "hang" {
 		r.until = n.w.now + length
-		n.w.agenda.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
+		n.w.agenda.Add(r.until, event{kind: evFinish, node: int32(n.index), n: r.key})
 	}
 	n.runs = append(n.runs, r)
 }
@@ -51,7 +51,7 @@ func (n *node) recover() {
 	for i := range n.runs {
 		if r := &n.runs[i]; r.until == Never {
 			r.until = n.w.now + n.w.jobs[number(r.ref.Job)].length
-			n.w.agenda.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
+			n.w.agenda.Add(r.until, event{kind: evFinish, node: int32(n.index), n: r.key})
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (n *node) stop(s nodecore.Stop) {
 	for i := range n.runs {
 		if r := &n.runs[i]; r.ref == s.Ref && n.w.now+stopTakes < r.until {
 			r.stopped, r.until = true, n.w.now+stopTakes
-			n.w.agenda.push(event{at: r.until, kind: evFinish, node: int32(n.index), n: r.key})
+			n.w.agenda.Add(r.until, event{kind: evFinish, node: int32(n.index), n: r.key})
 		}
 	}
 }
@@ -96,7 +96,7 @@ func endOf(r *run) nodecore.End {
 
 // test begins the node's self-test.
 func (n *node) test() {
-	n.w.agenda.push(event{at: n.w.now + n.chance.between(10, 200), kind: evTested, node: int32(n.index), n: n.process})
+	n.w.agenda.Add(n.w.now+n.chance.between(10, 200), event{kind: evTested, node: int32(n.index), n: n.process})
 }
 
 // tested ends it: what spoils starts spoils the test.
@@ -127,7 +127,7 @@ func (n *node) keep(r nodecore.Report) {
 		h.result = n.resultOf(r.Ref.Attempt, &fleet.Result{Status: fleet.ResultFailed, Cause: fleet.CauseNodeShuttingDown}, r.Ref)
 	}
 	h.key = n.w.newKey()
-	n.w.agenda.push(event{at: n.w.now + n.chance.between(1, 5), kind: evStored, node: int32(n.index), n: h.key})
+	n.w.agenda.Add(n.w.now+n.chance.between(1, 5), event{kind: evStored, node: int32(n.index), n: h.key})
 }
 
 func (n *node) stored(key int64) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/due"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/shared/nodecore"
 )
@@ -14,7 +15,7 @@ type World struct {
 	seed   uint64
 	now    Time
 	times  core.Config
-	agenda agenda
+	agenda *due.Agenda[event]
 	hash   trace
 
 	events uint64
@@ -89,7 +90,7 @@ func (w *World) fullCheckDue() bool {
 // newWorld builds the scenario's world; the lines of the script in drop are left
 // out.
 func newWorld(sc *Scenario, seed uint64, drop map[int]bool) *World {
-	w := &World{sc: sc, seed: seed, hash: newTrace(), agenda: newAgenda(), times: coreTimes(Time(sc.Heartbeat)), named: map[string]*node{}, dropped: drop}
+	w := &World{sc: sc, seed: seed, hash: newTrace(), agenda: due.NewAgenda[event](), times: coreTimes(Time(sc.Heartbeat)), named: map[string]*node{}, dropped: drop}
 	w.chance.demand = newStream(seed, "demand", "")
 	w.chance.faults = newStream(seed, "faults", "")
 	w.chance.store = newStream(seed, "store", "")
@@ -152,7 +153,7 @@ func (w *World) plan() {
 	w.script = append(append([]Step(nil), w.sc.Steps...), w.drawFaults()...)
 	for i := range w.script {
 		if !w.dropped[i] {
-			w.agenda.push(event{at: Time(w.script[i].T), kind: evStep, n: int64(i)})
+			w.agenda.Add(Time(w.script[i].T), event{kind: evStep, n: int64(i)})
 		}
 	}
 	for i := range w.sc.Demand {
@@ -161,10 +162,10 @@ func (w *World) plan() {
 	w.base, w.found = make([]int64, len(w.sc.Expect)), make([]int64, len(w.sc.Expect))
 	for i, e := range w.sc.Expect {
 		if e.Since > 0 {
-			w.agenda.push(event{at: Time(e.Since), kind: evCheck, n: int64(i)})
+			w.agenda.Add(Time(e.Since), event{kind: evCheck, n: int64(i)})
 		}
 		if e.At > 0 {
-			w.agenda.push(event{at: Time(e.At), kind: evCheck, n: int64(i), node: 1})
+			w.agenda.Add(Time(e.At), event{kind: evCheck, n: int64(i), node: 1})
 		}
 	}
 }
@@ -173,7 +174,7 @@ func (w *World) plan() {
 func (w *World) run() {
 	end := Time(w.sc.Duration)
 	for w.failed == nil {
-		at := w.agenda.first()
+		at := w.agenda.First()
 		if due := w.srv.due(); due < at {
 			if due > end {
 				break
@@ -186,8 +187,8 @@ func (w *World) run() {
 		if at > end {
 			break
 		}
-		e := w.agenda.pop()
-		w.now = e.at
+		_, e := w.agenda.Pop()
+		w.now = at
 		w.happen(&e)
 	}
 	if w.failed == nil {
@@ -212,7 +213,7 @@ func (w *World) begun(kind eventKind, node int32, n int64) {
 func (w *World) happen(e *event) {
 	switch e.kind {
 	case evNodeTick:
-		w.nodes[e.node].timer(e)
+		w.nodes[e.node].timer()
 		return
 	case evUp:
 		w.begun(e.kind, e.node, int64(e.msg.kind))
@@ -280,5 +281,5 @@ func (w *World) fail(rule, format string, args ...any) {
 
 // after lets something happen later.
 func (w *World) after(span Time, kind eventKind, do func()) {
-	w.agenda.push(event{at: w.now + span, kind: kind, node: -1, msg: w.net.doing(do)})
+	w.agenda.Add(w.now+span, event{kind: kind, node: -1, msg: w.net.doing(do)})
 }
