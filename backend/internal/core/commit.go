@@ -63,7 +63,7 @@ func (d *Dispatch) rowCommitted(now fleet.Time, batch *Effects, id ids.JobID, ro
 		if j.late && res == nil {
 			d.answerLate(j, out)
 		}
-		delete(d.jobs, id)
+		d.forget(j)
 	case row.State == fleet.JobOffered && j.row.State == fleet.JobOffered && j.row.Attempt == row.Attempt:
 		d.assignmentCommitted(now, j, out)
 	case row.State == fleet.JobCanceling && j.row.State == fleet.JobCanceling && !j.cancelSent:
@@ -198,6 +198,6 @@ func (d *Dispatch) drop(j *job, out *Effects) {
 		out.Attempts = slices.DeleteFunc(out.Attempts, func(a AttemptRow) bool { return a.Job == id })
 		out.Fallbacks = slices.DeleteFunc(out.Fallbacks, func(f FallbackRecord) bool { return f.Job == id })
 	}
-	delete(d.jobs, id)
+	d.forget(j)
 	d.rev++
 }

@@ -49,6 +49,7 @@ type Dispatch struct {
 	bound   map[string]int32 // bindings that name the pool
 	nodes   map[string]*node
 	jobs    map[ids.JobID]*job // open ones, and ended ones until that is committed
+	idle    []*job             // records of ended ones, for new ones
 	order   []*node            // by id
 
 	placements map[ids.JobID]*holding // those that last, and ended ones until that is committed

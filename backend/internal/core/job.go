@@ -70,11 +70,34 @@ type pastAttempt struct {
 	node    string
 }
 
-func newJob(spec *fleet.JobSpec, seq uint64) *job {
-	j := &job{spec: spec}
-	j.waits.Job = spec.ID
-	j.wait = schedule.Waiter{Job: spec.ID, App: spec.App, Priority: spec.Priority, Seq: seq, Request: schedule.RequestOf(spec)}
+// maxIdle is how many records of ended jobs are kept for new ones.
+const maxIdle = 1024
+
+// newJob makes the record of an open job, from that of one that has ended if there
+// is one.
+func (d *Dispatch) newJob(spec *fleet.JobSpec) *job {
+	d.arrived++
+	var j *job
+	if last := len(d.idle) - 1; last >= 0 {
+		j = d.idle[last]
+		d.idle = d.idle[:last]
+	} else {
+		j = &job{}
+	}
+	j.spec, j.waits.Job = spec, spec.ID
+	j.wait.Job, j.wait.App, j.wait.Priority, j.wait.Seq, j.wait.Request = spec.ID, spec.App, spec.Priority, d.arrived, schedule.RequestOf(spec)
+	d.jobs[spec.ID] = j
 	return j
+}
+
+// forget drops a job that is over, in the database too: nothing leads to it any more
+// but entries of lines that have passed, which are known by the waiter's token.
+func (d *Dispatch) forget(j *job) {
+	delete(d.jobs, j.spec.ID)
+	if len(d.idle) < maxIdle {
+		*j = job{wait: j.wait.Spent()}
+		d.idle = append(d.idle, j)
+	}
 }
 
 // state is the job's state with what lives in memory only.

@@ -124,11 +124,9 @@ func (d *Dispatch) grace(now fleet.Time, n *node) {
 // restore makes an open job of its row. Its open attempt may have been started,
 // unless this process knows better.
 func (d *Dispatch) restore(now fleet.Time, o *OpenJob, old *job) {
-	d.arrived++
-	j := newJob(o.Spec, d.arrived)
+	j := d.newJob(o.Spec)
 	j.row = o.Row
 	j.written = stored{state: o.Row.State, attempt: o.Row.Attempt}
-	d.jobs[o.Spec.ID] = j
 	d.openJob(j)
 	d.recallFailures(o, j)
 	if j.row.State == fleet.JobQueued {

@@ -15,9 +15,7 @@ func (d *Dispatch) Submit(now fleet.Time, ins JobInsert, out *Effects) (why Refu
 	if why, refused := d.refuses(now, &ins); refused {
 		return why, true
 	}
-	d.arrived++
-	j := newJob(ins.Spec, d.arrived)
-	d.jobs[id] = j
+	j := d.newJob(ins.Spec)
 	ins.At = now
 	d.insert(j, ins, out)
 	d.openJob(j)

@@ -30,6 +30,10 @@ type place struct {
 	parked fleet.Time // how long the strand had been parked by then
 }
 
+// Spent is what can become the waiter of other work where this one lies: entries that
+// it left in lines stay stale. It must not wait.
+func (w *Waiter) Spent() Waiter { return Waiter{token: w.token, places: w.places} }
+
 // Waiting reports that the work is in the queue.
 func (w *Waiter) Waiting() bool { return w.shape != nil }
 
