@@ -370,7 +370,7 @@ func benchmarkRefusal(b *testing.B, policy fleet.ExhaustedPolicy, nodes int) {
 // A node that leaves raises nothing; one that dies is suspect, then lost.
 func TestCase_N26_LeavingIsNoAlarm(t *testing.T) {
 	w := script(t, record("n1", "pool-1", 1, 1), record("n2", "pool-2", 2, 1))
-	w.d.Goodbye(w.now, "n1", w.agents[0].epoch, GoodbyeLeft, w.pending)
+	w.d.Goodbye(w.now, Session{Node: "n1", Epoch: w.agents[0].epoch}, GoodbyeLeft, w.pending)
 	w.agents[0].open = false
 	w.after()
 	w.disconnect(w.agents[1])

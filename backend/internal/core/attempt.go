@@ -44,28 +44,27 @@ func note(node string, a Attempt, action, detail string, out *Effects) {
 	out.Audits = append(out.Audits, AuditNote{Action: action, Node: node, Job: a.Job, Detail: detail})
 }
 
-// speaker finds the node that speaks over its open session.
-func (d *Dispatch) speaker(now fleet.Time, id string, epoch int64, out *Effects) *node {
-	n := d.nodes[id]
-	if n == nil || !n.speaks(epoch) {
-		return nil
+// speaker finds the node that speaks over its open session, and renews its lease.
+func (d *Dispatch) speaker(now fleet.Time, from Session, out *Effects) *node {
+	n := d.nodeOver(from)
+	if n != nil {
+		d.renew(now, n, out)
 	}
-	d.renew(now, n, out)
 	return n
 }
 
 // Accept takes a node's yes to an offer and answers it with start. What is not
 // offered to it any more is void.
-func (d *Dispatch) Accept(now fleet.Time, id string, epoch int64, a Attempt, out *Effects) {
-	n := d.speaker(now, id, epoch, out)
+func (d *Dispatch) Accept(now fleet.Time, from Session, a Attempt, out *Effects) {
+	n := d.speaker(now, from, out)
 	if n == nil {
-		note(id, a, AuditAcceptFenced, "over a session that is not the node's open one", out)
+		note(from.Node, a, AuditAcceptFenced, "over a session that is not the node's open one", out)
 		return
 	}
 	d.probed(now, n, a, out)
 	j := d.jobs[a.Job]
 	switch {
-	case j != nil && j.row.Attempt == a.Attempt && j.row.Node != id && j.row.Node != "":
+	case j != nil && j.row.Attempt == a.Attempt && j.row.Node != n.slot.ID && j.row.Node != "":
 		refuse(n, a, AuditAcceptNotYours, out)
 	case j == nil || !d.claim(now, n, j, &Running{Job: a.Job, Attempt: a.Attempt, Phase: PhaseAccepted}, false, out):
 		sendVoid(n, a, out)
@@ -74,8 +73,8 @@ func (d *Dispatch) Accept(now fleet.Time, id string, epoch int64, a Attempt, out
 }
 
 // Decline takes a node's no. The job keeps away from it for a while.
-func (d *Dispatch) Decline(now fleet.Time, id string, epoch int64, a Attempt, reason string, out *Effects) {
-	n := d.speaker(now, id, epoch, out)
+func (d *Dispatch) Decline(now fleet.Time, from Session, a Attempt, reason string, out *Effects) {
+	n := d.speaker(now, from, out)
 	if n == nil {
 		return
 	}
@@ -108,8 +107,8 @@ func (d *Dispatch) offerUnanswered(now fleet.Time, j *job, attempt int32, out *E
 }
 
 // Progress notes how far a running attempt is.
-func (d *Dispatch) Progress(now fleet.Time, id string, epoch int64, a Attempt, percent int32, out *Effects) {
-	n := d.speaker(now, id, epoch, out)
+func (d *Dispatch) Progress(now fleet.Time, from Session, a Attempt, percent int32, out *Effects) {
+	n := d.speaker(now, from, out)
 	if n == nil {
 		return
 	}
@@ -123,10 +122,10 @@ func (d *Dispatch) Progress(now fleet.Time, id string, epoch int64, a Attempt, p
 // Result takes what a node reports of an attempt. Only the current attempt's
 // node can end the job; everybody else is answered and noted, and nothing
 // changes. The answer to an accepted result goes out when it is committed.
-func (d *Dispatch) Result(now fleet.Time, id string, epoch int64, a Attempt, res *fleet.Result, out *Effects) {
-	n := d.speaker(now, id, epoch, out)
+func (d *Dispatch) Result(now fleet.Time, from Session, a Attempt, res *fleet.Result, out *Effects) {
+	n := d.speaker(now, from, out)
 	if n == nil {
-		note(id, a, AuditResultFenced, "over a session that is not the node's open one", out)
+		note(from.Node, a, AuditResultFenced, "over a session that is not the node's open one", out)
 		return
 	}
 	d.judge(now, n, a, res, out)

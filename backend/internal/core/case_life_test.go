@@ -231,7 +231,7 @@ func TestCase_D8_HandshakeKeepsTheLease(t *testing.T) {
 	w.submit(next, "")
 	for range 20 {
 		w.pass(10_000)
-		w.d.Alive(w.now, "n1", a.epoch, w.pending)
+		w.d.Alive(w.now, Session{Node: "n1", Epoch: a.epoch}, w.pending)
 		w.after()
 	}
 	if got := w.d.nodes["n1"].lease.State; got == fleet.LeaseLost {
@@ -274,7 +274,7 @@ func TestCase_D13_RebornAgentTakesItsSessionOver(t *testing.T) {
 	if n := w.d.nodes["n1"]; !n.ready() || n.rec.BootID != "1" {
 		t.Fatalf("after its commit: %v, boot %s", n.lease.State, n.rec.BootID)
 	}
-	w.d.Heartbeat(w.now, "n1", old, HeartbeatEvent{Accepting: true, Healthy: true}, w.pending)
+	w.d.Heartbeat(w.now, Session{Node: "n1", Epoch: old}, HeartbeatEvent{Accepting: true, Healthy: true}, w.pending)
 	if s := w.pending.Sends[len(w.pending.Sends)-1]; s.Ack.OK {
 		t.Fatal("the old socket's heartbeat counts")
 	}

@@ -44,7 +44,7 @@ func TestCase_B1_EveryReasonOfEveryNode(t *testing.T) {
 	}
 	w.disconnect(w.agents[1]) // of another role, and not connected
 	w.disconnect(w.agents[2])
-	w.d.Heartbeat(w.now, "n3", w.agents[3].epoch, HeartbeatEvent{Accepting: true}, w.pending) // unhealthy
+	w.d.Heartbeat(w.now, Session{Node: "n3", Epoch: w.agents[3].epoch}, HeartbeatEvent{Accepting: true}, w.pending) // unhealthy
 	for range 2 {
 		w.run(w.spec("a1", 1), w.agents[4]) // the lowest ids that are free
 	}

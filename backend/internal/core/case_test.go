@@ -106,7 +106,7 @@ func TestCase_A1_MovedNodeMayFinishItsWork(t *testing.T) {
 	spec := w.spec("a1", 1)
 	w.run(spec, a)
 	w.move("n1", func(r *fleet.NodeRecord) { r.Pool = "pool-2" })
-	w.d.Progress(w.now, "n1", a.epoch, Attempt{Job: spec.ID, Attempt: 1}, 40, w.pending)
+	w.d.Progress(w.now, Session{Node: "n1", Epoch: a.epoch}, Attempt{Job: spec.ID, Attempt: 1}, 40, w.pending)
 	if v, _ := w.d.LiveJob(w.now, spec.ID); v.Percent != 40 || v.State != fleet.JobRunning || v.Pool != "pool-1" {
 		t.Fatalf("after the move: %+v", v)
 	}
@@ -155,10 +155,10 @@ func TestCase_B5_WaitingWorkWakesUp(t *testing.T) {
 		}},
 		"job ends": {func(w *world) { w.run(w.spec("a1", 1), w.agents[0]) }, func(w *world) { w.work(w.agents[0]) }},
 		"lease regained": {func(w *world) { w.pass(26_000) }, func(w *world) {
-			w.d.Alive(w.now, "n1", w.agents[0].epoch, w.pending)
+			w.d.Alive(w.now, Session{Node: "n1", Epoch: w.agents[0].epoch}, w.pending)
 		}},
 		"healthy again": {func(w *world) {
-			w.d.Heartbeat(w.now, "n1", w.agents[0].epoch, HeartbeatEvent{Accepting: true}, w.pending)
+			w.d.Heartbeat(w.now, Session{Node: "n1", Epoch: w.agents[0].epoch}, HeartbeatEvent{Accepting: true}, w.pending)
 		}, func(w *world) { w.heartbeat(w.agents[0]) }},
 		"fallback switched on": {func(w *world) {
 			w.move("n1", func(r *fleet.NodeRecord) { r.Pool = fleet.PoolDefault })
@@ -443,7 +443,7 @@ func TestCase_N20_EveryDropIsSuspectAtOnce(t *testing.T) {
 			t.Fatalf("after a drop it is %v", got)
 		}
 		w.join(a)
-		w.d.SessionClosed(w.now, "n1", old, w.pending) // late, of an older session
+		w.d.SessionClosed(w.now, Session{Node: "n1", Epoch: old}, w.pending) // late, of an older session
 		if got := w.d.nodes["n1"].lease.State; got != fleet.LeaseReady {
 			t.Fatalf("an old session's end made it %v", got)
 		}
@@ -456,8 +456,8 @@ func TestAttack_A11_ResultForAnotherNodesJob(t *testing.T) {
 	spec := w.spec("a1", 1)
 	w.run(spec, a)
 	before := w.d.jobs[spec.ID].row
-	w.d.Result(w.now, "n2", thief.epoch, Attempt{Job: spec.ID, Attempt: 1}, &fleet.Result{}, w.pending)
-	w.d.Accept(w.now, "n2", thief.epoch, Attempt{Job: spec.ID, Attempt: 1}, w.pending)
+	w.d.Result(w.now, Session{Node: "n2", Epoch: thief.epoch}, Attempt{Job: spec.ID, Attempt: 1}, &fleet.Result{}, w.pending)
+	w.d.Accept(w.now, Session{Node: "n2", Epoch: thief.epoch}, Attempt{Job: spec.ID, Attempt: 1}, w.pending)
 	w.wantAudit(AuditResultNotYours)
 	w.wantAudit(AuditAcceptNotYours)
 	w.after()
@@ -469,7 +469,7 @@ func TestAttack_A11_ResultForAnotherNodesJob(t *testing.T) {
 	}
 	w.work(a)
 	w.commit()
-	w.d.Result(w.now, "n2", thief.epoch, Attempt{Job: spec.ID, Attempt: 1}, &fleet.Result{}, w.pending)
+	w.d.Result(w.now, Session{Node: "n2", Epoch: thief.epoch}, Attempt{Job: spec.ID, Attempt: 1}, &fleet.Result{}, w.pending)
 	w.after() // the job is read back from the store
 	w.wantAudit(AuditResultNotYours)
 	if !w.store.jobs[spec.ID].hasResult {
@@ -503,7 +503,7 @@ func TestAttack_A12_StaleResultIsFenced(t *testing.T) {
 	w.work(other)
 	w.commit()
 	w.wantRow(spec.ID, fleet.JobSucceeded, "", 2, 2, "n2")
-	w.d.Result(w.now, "n1", zombie.epoch, Attempt{Job: spec.ID, Attempt: 1}, &fleet.Result{}, w.pending)
+	w.d.Result(w.now, Session{Node: "n1", Epoch: zombie.epoch}, Attempt{Job: spec.ID, Attempt: 1}, &fleet.Result{}, w.pending)
 	w.after() // once more, after the end
 	w.wantAudit(AuditResultFenced)
 }
@@ -516,7 +516,7 @@ func TestAttack_A12_ResultOverASupersededSession(t *testing.T) {
 	old := a.epoch
 	a.open = false // the old socket lives on unnoticed
 	w.join(a)
-	w.d.Result(w.now, "n1", old, Attempt{Job: spec.ID, Attempt: 1}, &fleet.Result{}, w.pending)
+	w.d.Result(w.now, Session{Node: "n1", Epoch: old}, Attempt{Job: spec.ID, Attempt: 1}, &fleet.Result{}, w.pending)
 	w.wantAudit(AuditResultFenced)
 	if len(w.pending.Updates) != 0 || mailed(a, SendResultAck) != 0 {
 		t.Fatal("it changed something, or was answered")
@@ -530,8 +530,8 @@ func TestAttack_A13_SecondResultDoesNotReplaceTheFirst(t *testing.T) {
 	w.run(spec, a)
 	at := Attempt{Job: spec.ID, Attempt: 1}
 	first := &fleet.Result{Digest: [32]byte{1}}
-	w.d.Result(w.now, "n1", a.epoch, at, first, w.pending)
-	w.d.Result(w.now, "n1", a.epoch, at, first, w.pending) // a duplicate while it is on its way
+	w.d.Result(w.now, Session{Node: "n1", Epoch: a.epoch}, at, first, w.pending)
+	w.d.Result(w.now, Session{Node: "n1", Epoch: a.epoch}, at, first, w.pending) // a duplicate while it is on its way
 	w.after()
 	if mailed(a, SendResultAck) != 0 {
 		t.Fatal("acknowledged before the commit")
@@ -542,7 +542,7 @@ func TestAttack_A13_SecondResultDoesNotReplaceTheFirst(t *testing.T) {
 		verdict Verdict
 	}{{1, VerdictDuplicate}, {2, VerdictFenced}} {
 		a.mail = nil
-		w.d.Result(w.now, "n1", a.epoch, at, &fleet.Result{Digest: [32]byte{c.digest}}, w.pending)
+		w.d.Result(w.now, Session{Node: "n1", Epoch: a.epoch}, at, &fleet.Result{Digest: [32]byte{c.digest}}, w.pending)
 		w.after()
 		if mailed(a, SendResultAck) != 1 || a.mail[0].Verdict != c.verdict {
 			t.Fatalf("digest %d is answered with %+v", c.digest, a.mail)
@@ -595,7 +595,7 @@ func TestCase_N4_ABacklogIsCoalescedToTheNewest(t *testing.T) {
 	w.join(w.agents[0])
 	w.commit()
 	for i := range 10_000 {
-		w.d.Progress(w.now, "n00", w.agents[0].epoch, Attempt{Job: spec.ID, Attempt: 1}, int32(i%100), w.pending)
+		w.d.Progress(w.now, Session{Node: "n00", Epoch: w.agents[0].epoch}, Attempt{Job: spec.ID, Attempt: 1}, int32(i%100), w.pending)
 	}
 	w.after()
 	if w.pending.Durable() || len(w.pending.Sends) > 0 {

@@ -60,7 +60,7 @@ func TestCase_D9_ThreeOffersInARowMakeANodeDeaf(t *testing.T) {
 	if mailed(deaf, SendProbe) != 1 {
 		t.Fatal("a second probe within ten seconds")
 	}
-	w.d.Decline(w.now, "n1", deaf.epoch, Attempt{Job: late.Job, Attempt: late.Attempt}, "runner", w.pending)
+	w.d.Decline(w.now, Session{Node: "n1", Epoch: deaf.epoch}, Attempt{Job: late.Job, Attempt: late.Attempt}, "runner", w.pending)
 	w.after()
 	w.wantHeld("n1", "deaf/auto")
 	w.pass(5_000)
@@ -130,8 +130,8 @@ func TestDeaf_OnlyItsProbesAnswerEndsIt(t *testing.T) {
 	w.ignored(a, hold.MaxSilences)
 	offered := w.jobs[0].ID
 	say := func(job ids.JobID, attempt int32) {
-		w.d.Decline(w.now, "n1", a.epoch, Attempt{Job: job, Attempt: attempt}, "runner", w.pending)
-		w.d.Accept(w.now, "n1", a.epoch, Attempt{Job: job, Attempt: attempt}, w.pending)
+		w.d.Decline(w.now, Session{Node: "n1", Epoch: a.epoch}, Attempt{Job: job, Attempt: attempt}, "runner", w.pending)
+		w.d.Accept(w.now, Session{Node: "n1", Epoch: a.epoch}, Attempt{Job: job, Attempt: attempt}, w.pending)
 		w.after()
 		w.wantHeld("n1", "deaf/auto")
 	}

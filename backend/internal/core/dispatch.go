@@ -48,6 +48,7 @@ type Dispatch struct {
 	appIDs  []string         // of apps, sorted
 	bound   map[string]int32 // bindings that name the pool
 	nodes   map[string]*node
+	places  []*node            // in the order in which they became known
 	jobs    map[ids.JobID]*job // open ones, and ended ones until that is committed
 	idle    []*job             // records of ended ones, for new ones
 	order   []*node            // by id
@@ -106,7 +107,7 @@ func New(cfg Config) *Dispatch {
 func (d *Dispatch) clear() {
 	d.pools, d.apps = map[string]*fleet.Pool{}, map[string]*fleet.App{}
 	d.nodes, d.jobs = map[string]*node{}, map[ids.JobID]*job{}
-	d.poolIDs, d.order, d.owners = nil, nil, map[int64]int32{}
+	d.poolIDs, d.order, d.places, d.owners = nil, nil, nil, map[int64]int32{}
 	d.appIDs, d.bound = nil, map[string]int32{}
 	d.index, d.queue, d.paused = schedule.NewIndex(), schedule.NewQueue(), 0
 	d.routes, d.route = map[routeKey]*route{}, nil

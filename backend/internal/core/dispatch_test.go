@@ -173,12 +173,12 @@ func TestAccept_OfAnEarlierAttemptIsVoid(t *testing.T) {
 	w.disconnect(a)
 	w.join(a) // denied: the same node gets the next attempt
 	w.commit()
-	w.d.Accept(w.now, "n1", a.epoch, Attempt{Job: spec.ID, Attempt: 1}, w.pending)
+	w.d.Accept(w.now, Session{Node: "n1", Epoch: a.epoch}, Attempt{Job: spec.ID, Attempt: 1}, w.pending)
 	w.after()
 	if mailed(a, SendVoid) != 1 || mailed(a, SendStart) != 0 {
 		t.Fatalf("the answer is %+v", a.mail)
 	}
-	w.d.Accept(w.now, "n1", a.epoch, Attempt{Job: spec.ID, Attempt: 2}, w.pending)
+	w.d.Accept(w.now, Session{Node: "n1", Epoch: a.epoch}, Attempt{Job: spec.ID, Attempt: 2}, w.pending)
 	w.after()
 	if mailed(a, SendStart) != 1 {
 		t.Fatalf("the answer is %+v", a.mail)
@@ -214,7 +214,7 @@ func TestResult_RetryableCauseGetsAnotherAttempt(t *testing.T) {
 	spec.MaxAttempts = 2
 	w.run(spec, w.agents[0])
 	failed := &fleet.Result{Status: fleet.ResultFailed, Cause: fleet.CauseStartFailed, Detail: "no such tool"}
-	w.d.Result(w.now, "n1", w.agents[0].epoch, Attempt{Job: spec.ID, Attempt: 1}, failed, w.pending)
+	w.d.Result(w.now, Session{Node: "n1", Epoch: w.agents[0].epoch}, Attempt{Job: spec.ID, Attempt: 1}, failed, w.pending)
 	w.after()
 	w.commit()
 	if w.agents[0].mail[0].Verdict == VerdictStored {
@@ -222,7 +222,7 @@ func TestResult_RetryableCauseGetsAnotherAttempt(t *testing.T) {
 	}
 	w.wantRow(spec.ID, fleet.JobOffered, "", 2, 1, "n2")
 	w.readAll(w.agents[1])
-	w.d.Result(w.now, "n2", w.agents[1].epoch, Attempt{Job: spec.ID, Attempt: 2}, failed, w.pending)
+	w.d.Result(w.now, Session{Node: "n2", Epoch: w.agents[1].epoch}, Attempt{Job: spec.ID, Attempt: 2}, failed, w.pending)
 	w.after()
 	w.commit()
 	w.wantRow(spec.ID, fleet.JobDead, fleet.CauseAttemptsUsedUp, 2, 2, "n2")
@@ -242,7 +242,7 @@ func TestResult_AttemptsUsedUpNamesTheLastCause(t *testing.T) {
 		spec := w.spec("a1", 1)
 		spec.MaxAttempts = 1
 		w.run(spec, w.agents[0])
-		w.d.Result(w.now, "n1", w.agents[0].epoch, Attempt{Job: spec.ID, Attempt: 1}, &fleet.Result{Status: fleet.ResultFailed, Cause: cause, Detail: "so it was"}, w.pending)
+		w.d.Result(w.now, Session{Node: "n1", Epoch: w.agents[0].epoch}, Attempt{Job: spec.ID, Attempt: 1}, &fleet.Result{Status: fleet.ResultFailed, Cause: cause, Detail: "so it was"}, w.pending)
 		w.after()
 		w.commit()
 		w.wantRow(spec.ID, fleet.JobDead, fleet.CauseAttemptsUsedUp, 1, 1, "n1")
@@ -267,7 +267,7 @@ func TestResult_CauseIsOneThatANodeMayName(t *testing.T) {
 		w := script(t, record("n1", "pool-1", 1, 1))
 		spec := w.spec("a1", 1)
 		w.run(spec, w.agents[0])
-		w.d.Result(w.now, "n1", w.agents[0].epoch, Attempt{Job: spec.ID, Attempt: 1}, &fleet.Result{Status: c.status, Cause: c.claim}, w.pending)
+		w.d.Result(w.now, Session{Node: "n1", Epoch: w.agents[0].epoch}, Attempt{Job: spec.ID, Attempt: 1}, &fleet.Result{Status: c.status, Cause: c.claim}, w.pending)
 		w.after()
 		w.commit()
 		w.wantRow(spec.ID, c.state, c.want, 1, 1, "n1")
@@ -279,9 +279,9 @@ func TestHeartbeat_UnknownWorkIsVoidAndUnknownSessionsRegisterAgain(t *testing.T
 	a := w.agents[0]
 	stray := w.spec("a1", 1)
 	hb := HeartbeatEvent{Accepting: true, Healthy: true, Running: []Running{{Job: stray.ID, Attempt: 3}}}
-	w.d.Heartbeat(w.now, "n1", a.epoch, hb, w.pending)
-	w.d.Heartbeat(w.now, "n1", a.epoch-1, hb, w.pending)
-	w.d.Heartbeat(w.now, "ghost", 1, hb, w.pending)
+	w.d.Heartbeat(w.now, Session{Node: "n1", Epoch: a.epoch}, hb, w.pending)
+	w.d.Heartbeat(w.now, Session{Node: "n1", Epoch: a.epoch - 1}, hb, w.pending)
+	w.d.Heartbeat(w.now, Session{Node: "ghost", Epoch: 1}, hb, w.pending)
 	acks := w.pending.Sends
 	if !acks[0].Ack.OK || len(acks[0].Ack.Void) != 1 || acks[0].Ack.Void[0] != (Attempt{Job: stray.ID, Attempt: 3}) {
 		t.Fatalf("ack %+v", acks[0].Ack)
@@ -299,7 +299,7 @@ func TestHeartbeat_AClockThatIsOffIsShownAlone(t *testing.T) {
 	for _, c := range []struct{ told, shown int64 }{
 		{499, 0}, {-3_600_000, -3_600_000}, {-3_600_400, -3_600_000}, {-3_599_600, -3_600_000}, {86_400_000, 86_400_000}, {0, 0},
 	} {
-		w.d.Heartbeat(w.now, "n1", a.epoch, HeartbeatEvent{Accepting: true, Healthy: true, SkewMs: c.told}, w.pending)
+		w.d.Heartbeat(w.now, Session{Node: "n1", Epoch: a.epoch}, HeartbeatEvent{Accepting: true, Healthy: true, SkewMs: c.told}, w.pending)
 		w.after()
 		if v, _ := w.d.LiveNode("n1"); v.SkewMs != c.shown || v.Lease != fleet.LeaseReady || len(v.Reasons) > 0 {
 			t.Errorf("told %d ms, %d are shown; it is %v, kept from work by %v", c.told, v.SkewMs, v.Lease, v.Reasons)
@@ -330,14 +330,14 @@ func TestGoodbye_LeftFreesTheWorkAtOnce(t *testing.T) {
 	w := script(t, record("n1", "pool-1", 1, 2), record("n2", "pool-1", 1, 1))
 	spec := w.spec("a1", 1)
 	w.run(spec, w.agents[0])
-	w.d.Goodbye(w.now, "n1", w.agents[0].epoch, GoodbyeLeft, w.pending)
+	w.d.Goodbye(w.now, Session{Node: "n1", Epoch: w.agents[0].epoch}, GoodbyeLeft, w.pending)
 	w.after()
 	w.commit()
 	w.wantRow(spec.ID, fleet.JobOffered, "", 2, 1, "n2")
 	if !w.store.nodes["n1"].rec.Left || w.d.nodes["n1"].lease.State != fleet.LeaseLeft {
 		t.Fatal("it has not left")
 	}
-	if epoch, refused := w.d.Hello(w.now, HelloEvent{Node: "n1", Report: &fleet.NodeReport{}}, w.pending); epoch != 0 || refused.Code != fleet.CodeUnavailable {
+	if opened, refused := w.d.Hello(w.now, HelloEvent{Node: "n1", Report: &fleet.NodeReport{}}, w.pending); opened != (Session{}) || refused.Code != fleet.CodeUnavailable {
 		t.Fatal("a node that left opens a session without registering")
 	}
 }
@@ -346,7 +346,7 @@ func TestGoodbye_StopGetsNothingNewAndKeepsItsWork(t *testing.T) {
 	w := script(t, record("n1", "pool-1", 1, 2))
 	spec, next := w.spec("a1", 1), w.spec("a1", 1)
 	w.run(spec, w.agents[0])
-	w.d.Goodbye(w.now, "n1", w.agents[0].epoch, GoodbyeStop, w.pending)
+	w.d.Goodbye(w.now, Session{Node: "n1", Epoch: w.agents[0].epoch}, GoodbyeStop, w.pending)
 	w.after()
 	w.submit(next, "")
 	w.work(w.agents[0])
@@ -404,9 +404,9 @@ func TestViews_CountEachReadyNodeOnce(t *testing.T) {
 	lost := record("n3", "pool-1", 1, 4)
 	lost.Holds = held.Holds
 	w := script(t, record("n1", "pool-1", 1, 2), held, lost, record("n4", "pool-1", 1, 1))
-	w.d.Heartbeat(w.now, "n2", w.agents[1].epoch, HeartbeatEvent{Accepting: true}, w.pending)
-	w.d.SessionClosed(w.now, "n3", w.agents[2].epoch, w.pending)
-	w.d.Heartbeat(w.now, "n4", w.agents[3].epoch, HeartbeatEvent{Healthy: true}, w.pending)
+	w.d.Heartbeat(w.now, Session{Node: "n2", Epoch: w.agents[1].epoch}, HeartbeatEvent{Accepting: true}, w.pending)
+	w.d.SessionClosed(w.now, Session{Node: "n3", Epoch: w.agents[2].epoch}, w.pending)
+	w.d.Heartbeat(w.now, Session{Node: "n4", Epoch: w.agents[3].epoch}, HeartbeatEvent{Healthy: true}, w.pending)
 	for _, p := range w.d.Fleet(w.now).Pools {
 		if p.Pool.ID == "pool-1" && (p.Ready != 3 || p.Suspect != 1 || p.Held != 2 || p.ReadyHeld.Cordoned != 1 || p.Unhealthy != 1 || p.SlotsFree != 2) {
 			t.Fatalf("pool-1: %+v", p)
@@ -518,8 +518,8 @@ func BenchmarkJob(b *testing.B) {
 		for i := range offers {
 			if s := &out.Sends[i]; s.Kind == SendOffer {
 				at := Attempt{Job: s.Job, Attempt: s.Attempt}
-				d.Accept(1, s.Node, s.Epoch, at, out)
-				d.Result(1, s.Node, s.Epoch, at, result, out)
+				d.Accept(1, Session{Node: s.Node, Epoch: s.Epoch}, at, out)
+				d.Result(1, Session{Node: s.Node, Epoch: s.Epoch}, at, result, out)
 			}
 		}
 		commit()

@@ -42,7 +42,7 @@ func (w *world) finishOldest(node string) string {
 	w.now++
 	w.d.Cancel(w.now, oldest.spec.ID, "u:1", 1, w.pending)
 	if oldest.held != nil {
-		w.d.Result(w.now, node, n.epoch, Attempt{Job: oldest.spec.ID, Attempt: oldest.row.Attempt}, &fleet.Result{}, w.pending)
+		w.d.Result(w.now, Session{Node: node, Epoch: n.epoch}, Attempt{Job: oldest.spec.ID, Attempt: oldest.row.Attempt}, &fleet.Result{}, w.pending)
 	}
 	return oldest.spec.App
 }

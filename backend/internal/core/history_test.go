@@ -20,6 +20,7 @@ type agent struct {
 	backend string
 	boot    int
 	epoch   int64
+	place   int32
 	open    bool
 	ready   bool // had its welcome
 	mail    []Send
@@ -54,14 +55,16 @@ func (w *world) connect(a *agent) {
 		MachineID: a.machine, RemoteAddr: "192.0.2." + fmt.Sprint(a.boot),
 	}, Running: a.running(), Spooled: int64(len(a.spool)), Secret: a.secret, Chain: a.chain, ChainNext: w.nextChain(), LastEpoch: a.epoch}
 	hello.Claimant = fmt.Sprintf("%d-%x", a.boot, a.chain[:2])
-	epoch, refused := w.d.Hello(w.now, hello, w.pending)
+	opened, refused := w.d.Hello(w.now, hello, w.pending)
 	if a.refused = ""; refused != nil {
 		a.refused = refused.Code
 	} else {
-		a.epoch, a.open, a.ready, a.mail, a.gets = epoch, true, false, nil, hello.ChainNext
+		a.epoch, a.place, a.open, a.ready, a.mail, a.gets = opened.Epoch, opened.Place, true, false, nil, hello.ChainNext
 	}
 	w.after()
 }
+
+func (a *agent) session() Session { return Session{Node: a.id, Epoch: a.epoch, Place: a.place} }
 
 func (a *agent) running() []Running {
 	var list []Running
@@ -80,7 +83,7 @@ func (w *world) disconnect(a *agent) {
 		return
 	}
 	a.open, a.ready, a.mail = false, false, nil
-	w.d.SessionClosed(w.now, a.id, a.epoch, w.pending)
+	w.d.SessionClosed(w.now, a.session(), w.pending)
 	w.after()
 }
 
@@ -115,11 +118,11 @@ func (w *world) read(a *agent) {
 		if !w.calm && w.pick("answer the probe", 3) == 0 {
 			return
 		}
-		w.d.Decline(w.now, a.id, a.epoch, at, "runner", w.pending)
+		w.d.Decline(w.now, a.session(), at, "runner", w.pending)
 		w.after()
 	case SendStart:
 		w.begin(a, at)
-		w.d.Progress(w.now, a.id, a.epoch, at, 10, w.pending)
+		w.d.Progress(w.now, a.session(), at, 10, w.pending)
 		w.after()
 	case SendVoid:
 		a.drop([]Attempt{at})
@@ -150,11 +153,11 @@ func (w *world) answer(a *agent, at Attempt) {
 	switch choice := w.pick("answer", 10); {
 	case !w.calm && choice == 0: // lost on the way
 	case int64(len(a.work)) >= a.slots || !w.calm && choice == 1:
-		w.d.Decline(w.now, a.id, a.epoch, at, "no", w.pending)
+		w.d.Decline(w.now, a.session(), at, "no", w.pending)
 		w.after()
 	default:
 		a.work = append(a.work, task{Attempt: at})
-		w.d.Accept(w.now, a.id, a.epoch, at, w.pending)
+		w.d.Accept(w.now, a.session(), at, w.pending)
 		w.after()
 	}
 }
@@ -220,7 +223,7 @@ func (w *world) handIn(a *agent) {
 		return
 	}
 	for _, h := range slices.Clone(a.spool) {
-		w.d.Result(w.now, a.id, a.epoch, h.Attempt, h.res, w.pending)
+		w.d.Result(w.now, a.session(), h.Attempt, h.res, w.pending)
 		w.after()
 	}
 }
@@ -230,7 +233,7 @@ func (w *world) heartbeat(a *agent) {
 		return
 	}
 	healthy := w.calm || w.pick("healthy", 8) > 0
-	w.d.Heartbeat(w.now, a.id, a.epoch, HeartbeatEvent{
+	w.d.Heartbeat(w.now, a.session(), HeartbeatEvent{
 		Accepting: true, Healthy: healthy, Running: a.running(), Spooled: int64(len(a.spool)),
 	}, w.pending)
 	w.after()
@@ -469,7 +472,7 @@ func (w *world) resolveAny(spec *fleet.JobSpec) {
 // depart is a goodbye for good, or an operator's order.
 func (w *world) depart(a *agent) {
 	if a.open && a.ready && w.pick("stop", 2) == 0 {
-		w.d.Goodbye(w.now, a.id, a.epoch, GoodbyeStop, w.pending)
+		w.d.Goodbye(w.now, a.session(), GoodbyeStop, w.pending)
 		w.after()
 		if w.pick("gone", 2) == 0 {
 			w.restart(a)
@@ -477,7 +480,7 @@ func (w *world) depart(a *agent) {
 		return
 	}
 	if a.open && a.ready && w.pick("leave", 2) == 0 {
-		w.d.Goodbye(w.now, a.id, a.epoch, GoodbyeLeft, w.pending)
+		w.d.Goodbye(w.now, a.session(), GoodbyeLeft, w.pending)
 		a.open, a.ready, a.mail, a.work = false, false, nil, nil
 		w.after()
 		return
@@ -513,13 +516,13 @@ func (w *world) forge(a *agent) {
 	}
 	switch w.pick("forge", 4) {
 	case 0:
-		w.d.Result(w.now, a.id, a.epoch, at, &fleet.Result{}, w.pending)
+		w.d.Result(w.now, a.session(), at, &fleet.Result{}, w.pending)
 	case 1:
-		w.d.Accept(w.now, a.id, a.epoch, at, w.pending)
+		w.d.Accept(w.now, a.session(), at, w.pending)
 	case 2:
-		w.d.Decline(w.now, a.id, a.epoch, at, "", w.pending)
+		w.d.Decline(w.now, a.session(), at, "", w.pending)
 	case 3:
-		w.d.Progress(w.now, a.id, a.epoch, at, 99, w.pending)
+		w.d.Progress(w.now, a.session(), at, 99, w.pending)
 	}
 	// Any frame renews a lease, and so may place what waits; nothing else moves.
 	if j != nil && before.State != fleet.JobQueued && j.row != before {

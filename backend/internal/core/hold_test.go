@@ -44,7 +44,7 @@ func (w *world) decline(a *agent) *fleet.JobSpec {
 	w.commit()
 	w.wantRow(spec.ID, fleet.JobOffered, "", 1, 0, a.id)
 	a.mail = nil
-	w.d.Decline(w.now, a.id, a.epoch, Attempt{Job: spec.ID, Attempt: 1}, "no", w.pending)
+	w.d.Decline(w.now, a.session(), Attempt{Job: spec.ID, Attempt: 1}, "no", w.pending)
 	w.after()
 	w.commit()
 	return spec
@@ -96,7 +96,7 @@ func TestAutoHold_FailedStartsCountAndAStartEndsTheRow(t *testing.T) {
 		spec.MaxAttempts = 1
 		w.run(spec, a)
 		a.work = nil
-		w.d.Result(w.now, "n1", a.epoch, Attempt{Job: spec.ID, Attempt: 1}, &res, w.pending)
+		w.d.Result(w.now, Session{Node: "n1", Epoch: a.epoch}, Attempt{Job: spec.ID, Attempt: 1}, &res, w.pending)
 		w.after()
 		w.commit()
 		a.mail = nil
@@ -167,7 +167,7 @@ func TestAutoHold_ThreeFlaps(t *testing.T) {
 	t.Run("nor is a planned stop", func(t *testing.T) {
 		w := script(t, record("n1", "pool-1", 1, 1))
 		for range 4 {
-			w.d.Goodbye(w.now, "n1", w.agents[0].epoch, GoodbyeUpgrade, w.pending)
+			w.d.Goodbye(w.now, Session{Node: "n1", Epoch: w.agents[0].epoch}, GoodbyeUpgrade, w.pending)
 			w.after()
 			flap(w, w.agents[0])
 			w.wantHeld("n1", "")
@@ -181,7 +181,7 @@ func TestCase_E7_EachHoldEndsWithItsOwner(t *testing.T) {
 	w.move("n1", func(r *fleet.NodeRecord) {
 		r.Holds = []fleet.Hold{{Kind: fleet.HoldCordon, Owner: fleet.OwnerOperator, Actor: "u:1"}}
 	})
-	w.d.Goodbye(w.now, "n1", a.epoch, GoodbyeStop, w.pending)
+	w.d.Goodbye(w.now, Session{Node: "n1", Epoch: a.epoch}, GoodbyeStop, w.pending)
 	w.after()
 	w.wantHeld("n1", "cordon/operator drain/self")
 	w.reload()

@@ -89,7 +89,7 @@ func TestIdentify_AHeartbeatOfWhatIsNotSavedConfirmsNothing(t *testing.T) {
 		w.disconnect(a)
 		w.join(a)
 		for range 3 {
-			w.d.Heartbeat(w.now, a.id, a.epoch, HeartbeatEvent{Healthy: true, Running: a.running(), Unsaved: unsaved}, w.pending)
+			w.d.Heartbeat(w.now, a.session(), HeartbeatEvent{Healthy: true, Running: a.running(), Unsaved: unsaved}, w.pending)
 			w.commit()
 		}
 		w.disconnect(a)

@@ -12,8 +12,8 @@ type InventoryWrite struct {
 
 // Inventory takes what a node says that it has. Nothing is decided by it. It is
 // remembered until the database has it, and written anew after a Load.
-func (d *Dispatch) Inventory(now fleet.Time, id string, epoch int64, inventory *fleet.Inventory, out *Effects) {
-	n := d.speaker(now, id, epoch, out)
+func (d *Dispatch) Inventory(now fleet.Time, from Session, inventory *fleet.Inventory, out *Effects) {
+	n := d.speaker(now, from, out)
 	if n == nil {
 		return
 	}

@@ -12,7 +12,7 @@ func TestInventory_IsWrittenUntilTheDatabaseHasIt(t *testing.T) {
 	epoch := w.agents[0].epoch
 	say := func(epoch int64, i *fleet.Inventory) *Effects {
 		out := &Effects{}
-		w.d.Inventory(w.now, "n1", epoch, i, out)
+		w.d.Inventory(w.now, Session{Node: "n1", Epoch: epoch}, i, out)
 		return out
 	}
 	batch := say(epoch, first)

@@ -29,7 +29,7 @@ func TestBackoff_DoublesPerCountedAttempt(t *testing.T) {
 func TestBackoff_OnlyAfterAttemptsThatCount(t *testing.T) {
 	for name, end := range map[string]func(w *world, a *agent){
 		"declined": func(w *world, a *agent) {
-			w.d.Decline(w.now, a.id, a.epoch, Attempt{Job: w.jobs[0].ID, Attempt: 1}, "no", w.pending)
+			w.d.Decline(w.now, a.session(), Attempt{Job: w.jobs[0].ID, Attempt: 1}, "no", w.pending)
 			w.after()
 		},
 		"unanswered": func(w *world, a *agent) {

@@ -16,11 +16,12 @@ import (
 // It is small, so that what heartbeats touch of ten thousand of them stays near:
 // what they don't lies elsewhere.
 type node struct {
-	rec  *fleet.NodeRecord
-	slot schedule.Node // its place in the index
-	rev  uint64        // of the newest change that can be seen
-	jobs []*job        // with a reservation here
-	live               // beside what a heartbeat touches of the others
+	rec   *fleet.NodeRecord
+	slot  schedule.Node // its place in the index
+	rev   uint64        // of the newest change that can be seen
+	place int32         // in Dispatch.places
+	jobs  []*job        // with a reservation here
+	live                // beside what a heartbeat touches of the others
 
 	placements []*holding    // likewise with a reservation
 	owner      int64         // whose own node it counts as; 0: nobody's
@@ -115,6 +116,8 @@ func (d *Dispatch) newNode(rec fleet.NodeRecord) *node {
 		n.lease.State = fleet.LeaseLeft
 	}
 	d.nodes[rec.ID] = n
+	n.place = int32(len(d.places))
+	d.places = append(d.places, n)
 	at, _ := slices.BinarySearchFunc(d.order, rec.ID, func(n *node, id string) int { return strings.Compare(n.rec.ID, id) })
 	d.order = slices.Insert(d.order, at, n)
 	return n

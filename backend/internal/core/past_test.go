@@ -13,7 +13,7 @@ func TestNodePast_RemembersWhatHappenedAndWhatWaits(t *testing.T) {
 	w.submit(spec, "")
 	w.commit()
 	a := w.agents[0]
-	w.d.Accept(w.now, a.id, a.epoch, Attempt{Job: spec.ID, Attempt: 1}, w.pending)
+	w.d.Accept(w.now, a.session(), Attempt{Job: spec.ID, Attempt: 1}, w.pending)
 	w.after()
 	w.commit()
 	large := w.spec("a1", 2)
@@ -27,7 +27,7 @@ func TestNodePast_RemembersWhatHappenedAndWhatWaits(t *testing.T) {
 	rec.Holds = []fleet.Hold{{Kind: fleet.HoldCordon, Owner: fleet.OwnerOperator, Actor: "ada", Reason: "disk"}}
 	w.d.PutNode(w.now, rec, w.pending)
 	w.after()
-	w.d.Heartbeat(w.now, a.id, a.epoch, HeartbeatEvent{Accepting: true, Healthy: true, RoundTripMs: 14, Running: []Running{{Job: spec.ID, Attempt: 1, Phase: PhaseRunning}}}, w.pending)
+	w.d.Heartbeat(w.now, a.session(), HeartbeatEvent{Accepting: true, Healthy: true, RoundTripMs: 14, Running: []Running{{Job: spec.ID, Attempt: 1, Phase: PhaseRunning}}}, w.pending)
 	w.after()
 	past := w.d.NodePast(w.now, "n1")
 	if past.RoundTripMs != 14 {

@@ -298,8 +298,11 @@ func TestPlacement_IsSparedAfterAStandstill(t *testing.T) {
 
 func TestPlacement_IsLostWithItsNodeAndItsKeyGetsAnother(t *testing.T) {
 	for name, lose := range map[string]func(*world){
-		"lost":    func(w *world) { w.disconnect(w.agents[0]); w.beat(100_000) },
-		"left":    func(w *world) { w.d.Goodbye(w.now, "o1", w.agents[0].epoch, GoodbyeLeft, w.pending); w.after() },
+		"lost": func(w *world) { w.disconnect(w.agents[0]); w.beat(100_000) },
+		"left": func(w *world) {
+			w.d.Goodbye(w.now, Session{Node: "o1", Epoch: w.agents[0].epoch}, GoodbyeLeft, w.pending)
+			w.after()
+		},
 		"revoked": func(w *world) { w.d.RevokeNode(w.now, w.gone("o1"), "", w.pending); w.after() },
 	} {
 		t.Run(name, func(t *testing.T) {

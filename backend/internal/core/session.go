@@ -7,19 +7,43 @@ import (
 	"rockpool/shared/ids"
 )
 
+// Session names a session of a node, as Hello gave it: all that comes over it comes
+// with its name.
+type Session struct {
+	Node  string
+	Epoch int64
+	// Place is where this process has the node: it saves to look its name up. Any other
+	// will do.
+	Place int32
+}
+
+// nodeOver finds the node that has this session open, or nil.
+func (d *Dispatch) nodeOver(s Session) *node {
+	var n *node
+	if at := int(s.Place); at < len(d.places) && d.places[at].slot.ID == s.Node {
+		n = d.places[at]
+	} else {
+		n = d.nodes[s.Node]
+	}
+	if n == nil || !n.speaks(s.Epoch) {
+		return nil
+	}
+	return n
+}
+
 // Hello opens a session under the next epoch of the node, and closes the one
 // before. The node gets its welcome, and work, when the session is committed.
-// Refused (the epoch is 0): nobody told of such a node, it has left and must
+// Refused (it is none): nobody told of such a node, it has left and must
 // register first, or says hello too often, and nothing was done; or it is a duplicate.
-func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int64, refused *fleet.Error) {
+func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (opened Session, refused *fleet.Error) {
 	n := d.nodes[ev.Node]
 	if n == nil || n.rec.Left {
-		return 0, fleet.Errorf(fleet.CodeUnavailable, "the node is not known to the dispatch loop yet: try again")
+		return Session{}, fleet.Errorf(fleet.CodeUnavailable, "the node is not known to the dispatch loop yet: try again")
 	}
 	last, refused := d.identify(now, n, &ev, out)
 	if refused != nil {
 		d.settle(now, out)
-		return 0, refused
+		return Session{}, refused
 	}
 	if n.ready() && n.rec.BootID != ev.Report.BootID {
 		n.doubt = now + d.cfg.Suspect // a restart would have broken the connection: the other may be alive, and say so
@@ -33,7 +57,7 @@ func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (epoch int
 	d.seen(n)
 	out.Sessions = append(out.Sessions, SessionWrite{Node: n.rec.ID, Epoch: n.epoch, Report: ev.Report})
 	d.settle(now, out)
-	return n.epoch, nil
+	return Session{Node: n.slot.ID, Epoch: n.epoch, Place: n.place}, nil
 }
 
 // opened makes a committed session the node's own: its report replaces what
@@ -81,11 +105,11 @@ func (n *node) booted(now fleet.Time, boot string) {
 
 // Heartbeat renews the lease and compares what the node runs with what it
 // should. The answer repeats what must be true of the node.
-func (d *Dispatch) Heartbeat(now fleet.Time, id string, epoch int64, hb HeartbeatEvent, out *Effects) {
-	n := d.nodes[id]
+func (d *Dispatch) Heartbeat(now fleet.Time, from Session, hb HeartbeatEvent, out *Effects) {
+	n := d.nodeOver(from)
 	at := len(out.Sends)
-	out.Sends = append(out.Sends, Send{Kind: SendHeartbeatAck, Node: id, Epoch: epoch, Ack: unknownSession})
-	if n == nil || !n.speaks(epoch) {
+	out.Sends = append(out.Sends, Send{Kind: SendHeartbeatAck, Node: from.Node, Epoch: from.Epoch, Ack: unknownSession})
+	if n == nil {
 		return
 	}
 	d.renew(now, n, out)
@@ -141,9 +165,8 @@ func (n *node) skewed(ms int64) {
 }
 
 // Alive renews the lease for any other frame of the node.
-func (d *Dispatch) Alive(now fleet.Time, id string, epoch int64, out *Effects) {
-	if n := d.nodes[id]; n != nil && n.speaks(epoch) {
-		d.renew(now, n, out)
+func (d *Dispatch) Alive(now fleet.Time, from Session, out *Effects) {
+	if d.speaker(now, from, out) != nil {
 		d.settle(now, out)
 	}
 }
@@ -163,9 +186,9 @@ func (d *Dispatch) renew(now fleet.Time, n *node, out *Effects) {
 
 // SessionClosed tells that a connection ended: of the open session, its node is
 // suspect at once; of an older one, nothing changes.
-func (d *Dispatch) SessionClosed(now fleet.Time, id string, epoch int64, out *Effects) {
-	n := d.nodes[id]
-	if n == nil || !n.speaks(epoch) {
+func (d *Dispatch) SessionClosed(now fleet.Time, from Session, out *Effects) {
+	n := d.nodeOver(from)
+	if n == nil {
 		return
 	}
 	n.open, n.pending = false, nil
@@ -180,16 +203,16 @@ func (d *Dispatch) SessionClosed(now fleet.Time, id string, epoch int64, out *Ef
 
 // Goodbye tells that the node goes: for good when it has left, else a hold of its
 // own keeps new work from it until it is back.
-func (d *Dispatch) Goodbye(now fleet.Time, id string, epoch int64, kind string, out *Effects) {
-	n := d.nodes[id]
-	if n == nil || !n.speaks(epoch) {
+func (d *Dispatch) Goodbye(now fleet.Time, from Session, kind string, out *Effects) {
+	n := d.nodeOver(from)
+	if n == nil {
 		return
 	}
 	d.seen(n)
 	n.past.note(now, NodeGoodbye, ids.JobID{}, kind)
 	if kind == GoodbyeLeft {
 		n.open, n.pending = false, nil
-		out.Sessions = append(out.Sessions, SessionWrite{Node: id, Epoch: epoch, Left: true})
+		out.Sessions = append(out.Sessions, SessionWrite{Node: from.Node, Epoch: from.Epoch, Left: true})
 		d.leave(now, n, out)
 	} else {
 		d.putHold(now, n, fleet.Hold{Kind: fleet.HoldDrain, Owner: fleet.OwnerSelf, Reason: kind}, out)

@@ -59,8 +59,8 @@ func (c *crowded) commit() {
 func (c *crowded) decide() {
 	j := c.d.nodes["n1"].jobs[0]
 	at := Attempt{Job: j.spec.ID, Attempt: j.row.Attempt}
-	c.d.Accept(c.now, "n1", 1, at, c.out)
-	c.d.Result(c.now, "n1", 1, at, &fleet.Result{}, c.out)
+	c.d.Accept(c.now, Session{Node: "n1", Epoch: 1}, at, c.out)
+	c.d.Result(c.now, Session{Node: "n1", Epoch: 1}, at, &fleet.Result{}, c.out)
 	c.commit()
 	c.submit()
 	c.commit()

@@ -53,13 +53,13 @@ func (l *Loop) PutPool(ctx context.Context, pool fleet.Pool) error {
 // (duplicate_identity) when it is not the node's own.
 func (l *Loop) Hello(ctx context.Context, hello core.HelloEvent, register func(epoch int64)) (int64, error) {
 	return ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, out *core.Effects, answer func(int64, error)) {
-		epoch, refused := d.Hello(now, hello, out)
+		opened, refused := d.Hello(now, hello, out)
 		if refused != nil {
 			answer(0, refused)
 			return
 		}
-		register(epoch)
-		answer(epoch, nil)
+		register(opened.Epoch)
+		answer(opened.Epoch, nil)
 	})
 }
 
@@ -71,39 +71,41 @@ func (l *Loop) tell(ev event) { l.post(context.Background(), ev) }
 func (l *Loop) Heartbeat(node string, epoch int64, hb core.HeartbeatEvent) {
 	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
 		if l.inDoubt {
-			d.Alive(now, node, epoch, out)
+			d.Alive(now, core.Session{Node: node, Epoch: epoch}, out)
 			out.Sends = append(out.Sends, core.Send{
 				Kind: core.SendHeartbeatAck, Node: node, Epoch: epoch, Ack: &core.HeartbeatAck{OK: true},
 			})
 			return
 		}
-		d.Heartbeat(now, node, epoch, hb, out)
+		d.Heartbeat(now, core.Session{Node: node, Epoch: epoch}, hb, out)
 	}})
 }
 
 // Alive renews the lease: any frame does.
 func (l *Loop) Alive(node string, epoch int64) {
 	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
-		d.Alive(now, node, epoch, out)
+		d.Alive(now, core.Session{Node: node, Epoch: epoch}, out)
 	}})
 }
 
 // Accept answers an offer.
 func (l *Loop) Accept(node string, epoch int64, attempt core.Attempt) {
-	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.Accept(now, node, epoch, attempt, out) }})
+	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
+		d.Accept(now, core.Session{Node: node, Epoch: epoch}, attempt, out)
+	}})
 }
 
 // Decline answers an offer that the node can't take.
 func (l *Loop) Decline(node string, epoch int64, attempt core.Attempt, reason string) {
 	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
-		d.Decline(now, node, epoch, attempt, reason, out)
+		d.Decline(now, core.Session{Node: node, Epoch: epoch}, attempt, reason, out)
 	}})
 }
 
 // Progress is latest-wins and never written.
 func (l *Loop) Progress(node string, epoch int64, attempt core.Attempt, percent int32) {
 	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
-		d.Progress(now, node, epoch, attempt, percent, out)
+		d.Progress(now, core.Session{Node: node, Epoch: epoch}, attempt, percent, out)
 	}})
 }
 
@@ -111,7 +113,7 @@ func (l *Loop) Progress(node string, epoch int64, attempt core.Attempt, percent 
 // database is away it gets none: the node keeps it and sends it again.
 func (l *Loop) Result(node string, epoch int64, attempt core.Attempt, result *fleet.Result) {
 	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
-		d.Result(now, node, epoch, attempt, result, out)
+		d.Result(now, core.Session{Node: node, Epoch: epoch}, attempt, result, out)
 	}})
 }
 
@@ -119,19 +121,21 @@ func (l *Loop) Result(node string, epoch int64, attempt core.Attempt, result *fl
 // is remembered, and written afterwards.
 func (l *Loop) Inventory(node string, epoch int64, inventory *fleet.Inventory) {
 	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
-		d.Inventory(now, node, epoch, inventory, out)
+		d.Inventory(now, core.Session{Node: node, Epoch: epoch}, inventory, out)
 	}})
 }
 
 // Goodbye is a planned end of a session; kind left frees the node's id.
 func (l *Loop) Goodbye(node string, epoch int64, kind string) {
-	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.Goodbye(now, node, epoch, kind, out) }})
+	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
+		d.Goodbye(now, core.Session{Node: node, Epoch: epoch}, kind, out)
+	}})
 }
 
 // Closed tells that a session's connection is gone.
 func (l *Loop) Closed(node string, epoch int64) {
 	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
-		d.SessionClosed(now, node, epoch, out)
+		d.SessionClosed(now, core.Session{Node: node, Epoch: epoch}, out)
 	}})
 }
 

@@ -70,7 +70,7 @@ func (w *World) playCopy(nodes []*node) {
 		report := *n.report()
 		report.BootID, report.MachineID, report.RemoteAddr = "copy", "another machine", "198.51.100.9"
 		next := w.nextChain()
-		epoch, refused := s.core.Hello(s.clock(), core.HelloEvent{
+		opened, refused := s.core.Hello(s.clock(), core.HelloEvent{
 			Node: n.id, Report: &report, Claimant: "copy", Secret: sumOf(n.copiedSecret), Chain: sumOf(n.copied), ChainNext: sumOf(next),
 		}, s.pending)
 		if refused != nil {
@@ -82,7 +82,7 @@ func (w *World) playCopy(nodes []*node) {
 			process := s.process
 			w.after(5*second, evTold, func() {
 				if process == s.process && s.up && !s.doubt {
-					s.core.SessionClosed(s.clock(), n.id, epoch, s.pending)
+					s.core.SessionClosed(s.clock(), opened, s.pending)
 					s.settle()
 				}
 			})

@@ -40,11 +40,17 @@ type conn struct {
 	born       int64  // the node's process
 	process    int64  // the server's process
 	epoch      int64  // of the session that it carries; 0: none
+	place      int32  // where the core has the node
 	chain      string // what its welcome brings
 	clientOpen bool
 	serverOpen bool
 	lastUp     Time // when the newest message arrives
 	lastDown   Time
+}
+
+// session is what the connection carries, as the core names it.
+func (c *conn) session() core.Session {
+	return core.Session{Node: c.node.id, Epoch: c.epoch, Place: c.place}
 }
 
 // message is one of either direction, or what else an event is about.

@@ -272,7 +272,7 @@ func (s *server) arrive(c *conn, m *message) {
 
 // hear translates a node's message into the core's event.
 func (s *server) hear(c *conn, m *message) {
-	id, now, n := c.node.id, s.clock(), c.node
+	from, now, n := c.session(), s.clock(), c.node
 	s.w.speaker = n
 	if m.kind != nodecore.SendHello && c.epoch == 0 {
 		return
@@ -289,20 +289,20 @@ func (s *server) hear(c *conn, m *message) {
 	case nodecore.SendHello:
 		s.hello(c, m)
 	case nodecore.SendHeartbeat:
-		s.core.Heartbeat(now, id, c.epoch, core.HeartbeatEvent{
+		s.core.Heartbeat(now, from, core.HeartbeatEvent{
 			Accepting: m.accepting, Reason: m.reason, Running: m.running, Spooled: m.spooled, Healthy: !n.sick, HealthReasons: n.sickWhy(), Unsaved: m.unsaved,
 		}, s.pending)
 	case nodecore.SendAccept:
-		s.core.Accept(now, id, c.epoch, a, s.pending)
+		s.core.Accept(now, from, a, s.pending)
 	case nodecore.SendDecline:
 		s.w.noteRefusal(n, a)
-		s.core.Decline(now, id, c.epoch, a, m.reason, s.pending)
+		s.core.Decline(now, from, a, m.reason, s.pending)
 	case nodecore.SendResult:
 		s.w.judgeResult(c, a, m.result)
-		s.core.Result(now, id, c.epoch, a, m.result, s.pending)
+		s.core.Result(now, from, a, m.result, s.pending)
 	case nodecore.SendGoodbye:
 		s.w.told.goodbye(n)
-		s.core.Goodbye(now, id, c.epoch, m.reason, s.pending)
+		s.core.Goodbye(now, from, m.reason, s.pending)
 	}
 }
 
@@ -312,12 +312,12 @@ func (s *server) hearInDoubt(c *conn, m *message) {
 	case nodecore.SendHello:
 		s.w.net.refuse(c, nodecore.Refusal{Code: string(fleet.CodeUnavailable)})
 	case nodecore.SendHeartbeat:
-		s.core.Alive(s.clock(), c.node.id, c.epoch, s.pending)
+		s.core.Alive(s.clock(), c.session(), s.pending)
 		s.pending.Sends = append(s.pending.Sends, core.Send{
 			Kind: core.SendHeartbeatAck, Node: c.node.id, Epoch: c.epoch, Ack: &core.HeartbeatAck{OK: true},
 		})
 	default:
-		s.core.Alive(s.clock(), c.node.id, c.epoch, s.pending)
+		s.core.Alive(s.clock(), c.session(), s.pending)
 	}
 }
 
@@ -328,8 +328,8 @@ func (s *server) hello(c *conn, m *message) {
 	ev := s.helloOf(c, m)
 	ev.Running = slices.Clone(m.running)
 	old := c.node.session
-	epoch, refused := s.core.Hello(s.clock(), ev, s.pending)
-	if c.epoch = epoch; refused != nil {
+	opened, refused := s.core.Hello(s.clock(), ev, s.pending)
+	if c.epoch, c.place = opened.Epoch, opened.Place; refused != nil {
 		s.w.net.refuse(c, nodecore.Refusal{Code: string(refused.Code), RetryAfter: nodecore.Time(refused.RetryAfter), Fatal: refused.RetryAfter == 0})
 		return
 	}
@@ -355,6 +355,6 @@ func (s *server) gone(c *conn) {
 	if c.epoch == 0 || !s.up || c.process != s.process {
 		return
 	}
-	s.core.SessionClosed(s.clock(), c.node.id, c.epoch, s.pending)
+	s.core.SessionClosed(s.clock(), c.session(), s.pending)
 	s.settle()
 }
