@@ -109,8 +109,22 @@ func (n *node) blocks() schedule.Blocks {
 	return b
 }
 
-func (d *Dispatch) newNode(rec fleet.NodeRecord) *node {
-	n := &node{rec: &rec, timer: fleet.Never, holdTimer: fleet.Never, live: live{accepting: true, healthy: true, known: &knownOf{}, past: &past{}}}
+// rooms are where nodes and what belongs to them lie, those that come together beside
+// each other.
+type rooms struct {
+	nodes  []node
+	knowns []knownOf
+	pasts  []past
+}
+
+func roomsFor(nodes int) rooms {
+	return rooms{make([]node, nodes), make([]knownOf, nodes), make([]past, nodes)}
+}
+
+// newNode makes a node of a record, which is its own from then on, in the i-th room.
+func (d *Dispatch) newNode(rec *fleet.NodeRecord, r *rooms, i int) *node {
+	n := &r.nodes[i]
+	*n = node{rec: rec, timer: fleet.Never, holdTimer: fleet.Never, live: live{accepting: true, healthy: true, known: &r.knowns[i], past: &r.pasts[i]}}
 	n.slot.ID, n.slot.Owner = rec.ID, n
 	if rec.Left {
 		n.lease.State = fleet.LeaseLeft
@@ -216,7 +230,8 @@ func (d *Dispatch) putNode(now fleet.Time, rec fleet.NodeRecord, gone string, ou
 	n := d.nodes[rec.ID]
 	switch {
 	case n == nil:
-		n = d.newNode(rec)
+		alone := roomsFor(1)
+		n = d.newNode(&rec, &alone, 0)
 		n.lease.Seen = now // from now on it may come
 	case rec.Version < n.rec.Version:
 		return

@@ -17,9 +17,11 @@ type counts struct {
 	commits                               [3]int64
 	verdicts                              [4]int64
 	outcomes                              [fleet.AttemptOrphaned + 1]int64
-	waits                                 []int64 // ms from being asked for to the first assignment
-	ranMs, usefulMs                       int64   // of attempts; of those whose result was accepted
-	named                                 []named // in the order of their first time
+	assigned                              int64
+	states                                [fleet.JobDead + 1]int64 // jobs that are stored, by state
+	waits                                 []int64                  // ms from being asked for to the first assignment
+	ranMs, usefulMs                       int64                    // of attempts; of those whose result was accepted
+	named                                 []named                  // in the order of their first time
 }
 
 type named struct {
@@ -77,8 +79,13 @@ func init() {
 			}
 			return n
 		}},
-		{"jobs.open", "stored and not ended", func(w *World, _ string) int64 {
-			return w.countJobs(func(j *job) bool { return !j.row.State.Terminal() })
+		{"jobs.open", "stored and not ended", func(w *World, _ string) (n int64) {
+			for s, jobs := range w.counts.states {
+				if !fleet.JobState(s).Terminal() {
+					n += jobs
+				}
+			}
+			return n
 		}},
 		{"jobs.app.<app>.<state>", "of the app, in the state", func(w *World, of string) int64 {
 			app, state, _ := strings.Cut(of, ".")
@@ -88,9 +95,12 @@ func init() {
 			return w.countJobs(func(j *job) bool { return string(j.row.Cause) == of })
 		}},
 		{"jobs.<state>", "in the state, as the database has it", func(w *World, of string) int64 {
-			return w.countJobs(func(j *job) bool { return j.row.State.String() == of })
+			if s, known := fleet.ParseJobState(of); known {
+				return w.counts.states[s]
+			}
+			return 0
 		}},
-		{"attempts", "assignments", func(w *World, _ string) int64 { return w.countAttempts(func(*attempt) bool { return true }) }},
+		{"attempts", "assignments", func(w *World, _ string) int64 { return w.counts.assigned }},
 		{"attempts.pool.<pool>", "assignments in the pool", func(w *World, of string) int64 {
 			return w.countAttempts(func(a *attempt) bool { return a.pool == of })
 		}},
@@ -255,7 +265,8 @@ func (w *World) countAlarms(match func(*fleet.Alarm) bool) (n int64) {
 }
 
 func (w *World) wait(quantile string) int64 {
-	sorted := slices.Sorted(slices.Values(w.counts.waits))
+	sorted := w.counts.waits
+	slices.Sort(sorted)
 	if len(sorted) == 0 {
 		return 0
 	}

@@ -65,7 +65,9 @@ func (w *World) addNode(g *Nodes, k int) {
 	if g.Count > 1 {
 		id = fmt.Sprintf("%s-%0*d", g.ID, len(strconv.Itoa(g.Count-1)), k)
 	}
-	n := &node{w: w, told: w.room.told.take(), index: len(w.nodes), id: id, group: g, timerAt: Never, later: Never, spoils: g.Spoils}
+	n := w.room.nodes.take()
+	n.w, n.told, n.index, n.id, n.group, n.spoils = w, w.room.told.take(), len(w.nodes), id, g, g.Spoils
+	n.timerAt, n.later = Never, Never
 	n.chance = newStream(w.seed, "node", id)
 	w.nodes = append(w.nodes, n)
 	w.named[id] = n
@@ -77,7 +79,9 @@ func (w *World) addNode(g *Nodes, k int) {
 		rec.Capacity.Memory = []fleet.Quantity{{Name: "ram", Amount: g.Memory}}
 	}
 	n.secret = w.nextChain()
-	w.store.nodes = append(w.store.nodes, &row{node: n, rec: rec, secret: sumOf(n.secret)})
+	r := w.room.rows.take()
+	r.node, r.rec, r.secret = n, rec, sumOf(n.secret)
+	w.store.nodes = append(w.store.nodes, r)
 	w.net.connect(n)
 	if g.Spoils != "absent" {
 		w.agenda.Add(n.chance.between(0, Time(g.Joins)), event{kind: evBoot, node: int32(n.index), n: 1})

@@ -38,6 +38,8 @@ type World struct {
 		jobs   slab[job]
 		orders slab[order]
 		told   slab[toldNode]
+		nodes  slab[node]
+		rows   slab[row]
 	}
 	net   network
 	clock wall

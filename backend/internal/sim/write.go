@@ -45,6 +45,7 @@ func (s *store) write(e *core.Effects) {
 		}
 		j := s.job(u.Job)
 		s.judgeStep(j, u)
+		s.w.counts.states[j.row.State]--
 		s.put(j, &u.Row, e)
 		if u.Result != nil {
 			s.accept(j, u)
@@ -68,6 +69,7 @@ func (s *store) put(j *job, r *core.JobRow, e *core.Effects) {
 	ended := r.State.Terminal()
 	s.w.hash.word(uint64(j.number)<<16 | uint64(r.State)<<8 | uint64(r.Attempt))
 	j.row = *r
+	s.w.counts.states[r.State]++
 	s.moments(&j.row, s.wallOf)
 	if ended {
 		s.w.ended(j)
@@ -166,6 +168,7 @@ func (s *store) heldByEnded(e *core.Effects) {
 // assigned notes a new attempt and proves that it may be where it is.
 func (s *store) assigned(j *job, n *row, r *core.Reservation) {
 	j.attempts = append(j.attempts, attempt{number: j.row.Attempt, node: r.Node, pool: j.row.Pool, at: s.w.now})
+	s.w.counts.assigned++
 	s.w.judgePlace(j, n.node, r)
 	if j.row.Attempt == 1 {
 		s.w.counts.waits = append(s.w.counts.waits, int64(s.w.now-j.asked))
