@@ -18,7 +18,6 @@ type World struct {
 	agenda *due.Agenda[event]
 	hash   trace
 
-	ahead  int64
 	events uint64
 	failed *Failure // the first
 
@@ -192,10 +191,6 @@ func (w *World) run() {
 		}
 		_, e := w.agenda.Pop()
 		w.now = at
-		if i := w.agenda.Peek().node; i >= 0 {
-			n := w.nodes[i]
-			w.ahead += int64(n.timerAt) + int64(n.link.rtt) + int64(n.heard) + n.first.epoch
-		}
 		w.happen(&e)
 	}
 	if w.failed == nil {

@@ -113,9 +113,6 @@ func (a *Agenda[T]) Pop() (fleet.Time, T) {
 	return at, a.take(p)
 }
 
-// Peek is what comes after what was popped last, if that is of the same millisecond.
-func (a *Agenda[T]) Peek() *T { return &a.places[a.first].what }
-
 // take empties a place.
 func (a *Agenda[T]) take(at int32) T {
 	a.size--
