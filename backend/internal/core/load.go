@@ -20,7 +20,7 @@ type resume struct {
 }
 
 // Load begins, or begins again after the database was away, from what the
-// database has, and makes it its own. Of what was in memory it keeps the live part: sessions, what
+// database has. Of what was in memory it keeps the live part: sessions, what
 // nodes said of themselves, and how far this process got with attempts that the
 // database has too. Every node gets a full grace. Batches that were not
 // committed are forgotten: hand none of them to Committed any more. What follows
@@ -40,9 +40,9 @@ func (d *Dispatch) Load(now fleet.Time, snap *Snapshot) {
 	for i := range snap.Apps {
 		d.setApp(&snap.Apps[i])
 	}
-	rooms := roomsFor(len(snap.Nodes))
-	for i := range snap.Nodes {
-		n := d.newNode(&snap.Nodes[i], &rooms, i)
+	records, rooms := slices.Clone(snap.Nodes), roomsFor(len(snap.Nodes))
+	for i := range records {
+		n := d.newNode(&records[i], &rooms, i)
 		n.rec.Holds = hold.Bounded(n.rec.Holds, now)
 		d.inherit(now, n, before[n.rec.ID])
 	}
