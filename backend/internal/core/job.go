@@ -90,11 +90,13 @@ func (d *Dispatch) newJob(spec *fleet.JobSpec) *job {
 	return j
 }
 
-// forget drops a job that is over, in the database too: nothing leads to it any more
-// but entries of lines that have passed, which are known by the waiter's token.
+// forget drops a job that is over, in the database too. Its record serves another if
+// nothing leads to it but entries of lines that have passed, which its waiter's token
+// tells from new ones.
 func (d *Dispatch) forget(j *job) {
 	delete(d.jobs, j.spec.ID)
-	if len(d.idle) < maxIdle {
+	led := j.held != nil || j.cohort != nil || j.reserve != nil || j.wait.Waiting()
+	if !led && len(d.idle) < maxIdle {
 		*j = job{wait: j.wait.Spent()}
 		d.idle = append(d.idle, j)
 	}
