@@ -90,14 +90,17 @@ func (d *Dispatch) newJob(spec *fleet.JobSpec) *job {
 	return j
 }
 
-// forget drops a job that is over, in the database too. Its record serves another if
+// unused is what a record asks for that serves no job.
+var unused = &fleet.JobSpec{}
+
+// forget drops a job that is over, in the database too. Its record serves another:
 // nothing leads to it but entries of lines that have passed, which its waiter's token
 // tells from new ones.
 func (d *Dispatch) forget(j *job) {
 	delete(d.jobs, j.spec.ID)
 	led := j.held != nil || j.cohort != nil || j.reserve != nil || j.wait.Waiting()
 	if !led && len(d.idle) < maxIdle {
-		*j = job{wait: j.wait.Spent()}
+		*j = job{spec: unused, wait: j.wait.Spent()}
 		d.idle = append(d.idle, j)
 	}
 }
