@@ -71,16 +71,17 @@ type pastAttempt struct {
 }
 
 // maxIdle is how many records of ended jobs are kept for new ones.
-const maxIdle = 1024
+const maxIdle = 256
 
 // newJob makes the record of an open job, from that of one that has ended if there
-// is one.
+// is one. Nothing leads to that any more but entries of lines that have passed, which
+// its waiter's token tells from new ones.
 func (d *Dispatch) newJob(spec *fleet.JobSpec) *job {
 	d.arrived++
 	var j *job
 	if last := len(d.idle) - 1; last >= 0 {
-		j = d.idle[last]
-		d.idle = d.idle[:last]
+		j, d.idle = d.idle[last], d.idle[:last]
+		*j = job{wait: j.wait.Spent()}
 	} else {
 		j = &job{}
 	}
@@ -90,17 +91,11 @@ func (d *Dispatch) newJob(spec *fleet.JobSpec) *job {
 	return j
 }
 
-// unused is what a record asks for that serves no job.
-var unused = &fleet.JobSpec{}
-
-// forget drops a job that is over, in the database too. Its record serves another:
-// nothing leads to it but entries of lines that have passed, which its waiter's token
-// tells from new ones.
+// forget drops a job that is over, in the database too.
 func (d *Dispatch) forget(j *job) {
 	delete(d.jobs, j.spec.ID)
 	led := j.held != nil || j.cohort != nil || j.reserve != nil || j.wait.Waiting()
 	if !led && len(d.idle) < maxIdle {
-		*j = job{spec: unused, wait: j.wait.Spent()}
 		d.idle = append(d.idle, j)
 	}
 }
