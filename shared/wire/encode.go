@@ -199,6 +199,11 @@ var bodyEncoders = sync.Pool{New: func() any {
 
 // marshal appends the bytes of a body.
 func marshal(b []byte, body Body) ([]byte, error) {
+	if p, usual := body.(plain); usual {
+		if out, ok := p.appendPlain(b); ok {
+			return out, nil
+		}
+	}
 	e := bodyEncoders.Get().(*bodyEncoder)
 	defer bodyEncoders.Put(e)
 	e.out.b = b
