@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -83,6 +84,7 @@ const firstDials = 64
 // PlayFleet is a fleet's process: it obeys what stands in its standard input until
 // that ends.
 func PlayFleet(ctx context.Context, in io.Reader, out io.Writer) error {
+	debug.SetGCPercent(400) // what its nodes cost is taken from the server that is measured
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	f := &fleet{news: make(chan struct{}, 1)}

@@ -33,8 +33,7 @@ func benchCommit(b *testing.B, jobs int) {
 	start, end := h.life(nodes, jobs)
 	h.commit(start)
 	h.commit(end)
-	backend := storetest.Query[int](b, h.urls, "SELECT max(pid) FROM pg_stat_activity WHERE application_name = 'rockpool writer' AND datname = current_database()")
-	starts, ends := spent{backend: backend}, spent{backend: backend}
+	starts, ends := h.spent(), h.spent()
 	for b.Loop() {
 		start, end := h.life(nodes, jobs)
 		starts.add(func() { h.commit(start) })
@@ -42,6 +41,35 @@ func benchCommit(b *testing.B, jobs int) {
 	}
 	starts.report(b, "start")
 	ends.report(b, "end")
+}
+
+// BenchmarkReturn is what a commit costs that opens the sessions of so many nodes,
+// which say what they said before.
+func BenchmarkReturn(b *testing.B) {
+	for _, nodes := range []int{1, 10, 50} {
+		b.Run(strconv.Itoa(nodes), func(b *testing.B) {
+			h := newHouse(b)
+			opened := &core.Effects{}
+			for i := range nodes {
+				if i > 0 {
+					h.node = storetest.InsertNode(b, h.db, h.user.ID)
+				}
+				node := h.node
+				opened.Sessions = append(opened.Sessions, core.SessionWrite{Node: node.ID, Epoch: 1000, Report: &node.Report})
+				opened.Identities = append(opened.Identities, core.IdentityWrite{Node: node.ID, Identity: fleet.Identity{Current: storetest.Sum()}})
+			}
+			h.commit(opened)
+			returns := h.spent()
+			for b.Loop() {
+				for i := range opened.Sessions {
+					opened.Sessions[i].Epoch++
+					opened.Identities[i].Identity.Pending = []fleet.Sum{storetest.Sum()}
+				}
+				returns.add(func() { h.commit(opened) })
+			}
+			returns.report(b, "return")
+		})
+	}
 }
 
 // life is what is committed of jobs when they start and when they end.
@@ -61,6 +89,12 @@ type spent struct {
 	backend              int
 	wall, self, postgres time.Duration
 	rounds               int
+}
+
+// spent begins to add up; the writer has its connection.
+func (h *house) spent() spent {
+	h.t.Helper()
+	return spent{backend: storetest.Query[int](h.t, h.urls, "SELECT max(pid) FROM pg_stat_activity WHERE application_name = 'rockpool writer' AND datname = current_database()")}
 }
 
 func (s *spent) add(fn func()) {

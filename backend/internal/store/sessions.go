@@ -45,6 +45,12 @@ const leaveSQL = `
 	WHERE n.id = u.id AND n.id = ANY ($1) AND n.epoch <= u.epoch AND n.left_at IS NULL
 	RETURNING n.id`
 
+// Each of these gives back a row for each session.
+var (
+	openSessions  = counted(openSessionsSQL, "count(*)", 4)
+	leaveSessions = counted(leaveSQL, "count(*)", 2)
+)
+
 const lockNodesSQL = `SELECT FROM nodes WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE`
 
 // lockNodes locks beforehand when several statements of the batch may change
@@ -105,7 +111,7 @@ func (r *round) queueOpened(sessions []core.SessionWrite) {
 			}
 		})
 	}
-	r.batch.Queue(openSessionsSQL, nodes, epochs, boots, slots).Query(r.staleSessions(nodes))
+	r.expect(openSessions, len(nodes), r.staleSessions(nodes), nodes, epochs, boots, slots)
 	r.batch.Queue(reportsSQL, nodes, reports)
 	r.batch.Queue(clearResourcesSQL, nodes)
 	if len(owners) > 0 {
@@ -123,7 +129,7 @@ func (r *round) queueLeft(sessions []core.SessionWrite) {
 	for _, s := range sessions {
 		nodes, epochs = append(nodes, s.Node), append(epochs, s.Epoch)
 	}
-	r.batch.Queue(leaveSQL, nodes, epochs).Query(r.staleSessions(nodes))
+	r.expect(leaveSessions, len(nodes), r.staleSessions(nodes), nodes, epochs)
 }
 
 // staleSessions refuses the sessions whose nodes did not come back.

@@ -39,7 +39,7 @@ func (r *round) expect(sql countedSQL, want int, read func(pgx.Rows) error, args
 }
 
 // fitsWhole reports a batch all of whose statements check themselves.
-func fitsWhole(e *core.Effects) bool { return len(e.Sessions)+len(e.Placements) == 0 }
+func fitsWhole(e *core.Effects) bool { return len(e.Placements) == 0 }
 
 // sendWhole commits the batch in one trip, and all of it or nothing: what is sent up to
 // the protocol's sync is one transaction, which ends with it. Not taken, without an
