@@ -116,14 +116,14 @@ func TestSession_WorkPaysForItsFrames(t *testing.T) {
 			Job: ref.Job.String(), Attempt: 1, Status: wire.ResultFailed, Tail: make([]byte, 60<<10),
 		}))
 		began := time.Now()
-		for range 300 { // × 10 frames × 60 KiB
+		for range 60 { // × 10 frames × 60 KiB
 			r.hub.Deliver(sends)
 			for range 10 {
 				f.write(result)
 			}
 		}
 		if took := time.Since(began); took > time.Second {
-			t.Errorf("3000 frames that are paid for took %v", took)
+			t.Errorf("600 frames that are paid for took %v", took)
 		}
 		began = time.Now()
 		for range 300 { // nobody pays for these

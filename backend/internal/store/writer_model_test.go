@@ -216,7 +216,7 @@ func TestWriterAgainstModel(t *testing.T) {
 		nodes = append(nodes, storetest.InsertNode(t, h.db, h.user.ID))
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		h.urls.Exec(t, "TRUNCATE placements, placement_nodes, jobs, attempts, results, idempotency, node_holds, alarms; UPDATE nodes SET reserved_slots = 0, total_slots = slots, held = false, pool_id = 'pool-' || owner_id")
+		h.urls.Exec(t, "DELETE FROM placement_nodes; DELETE FROM placements; DELETE FROM jobs; DELETE FROM attempts; DELETE FROM results; DELETE FROM idempotency; DELETE FROM node_holds; DELETE FROM alarms; UPDATE nodes SET reserved_slots = 0, total_slots = slots, held = false, pool_id = 'pool-' || owner_id")
 		r := &history{T: rt, h: h, m: &model{
 			map[string]*modelNode{}, map[ids.JobID]*modelJob{}, map[string]bool{}, map[int64]fleet.Alarm{},
 			map[ids.JobID]core.OpenPlacement{},
