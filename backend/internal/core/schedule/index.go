@@ -185,9 +185,9 @@ func (x *Index) Release(n *Node, demand *fleet.Vector) { x.change(n, demand, -1)
 
 func (x *Index) change(n *Node, demand *fleet.Vector, sign int64) {
 	addTo(&n.reserved, demand, sign)
-	if g := n.group; g != nil && n.level != n.levelOf() {
-		g.leave(n)
-		n.level = n.levelOf()
-		g.enter(n)
+	if level := n.levelOf(); n.group != nil && n.level != level {
+		n.group.leave(n)
+		n.level = level
+		n.group.enter(n)
 	}
 }

@@ -16,6 +16,9 @@ func short(capacity, reserved, demand *fleet.Vector) (fleet.Reason, string) {
 	if demand.Slots > capacity.Slots-reserved.Slots {
 		return fleet.NoSlots, ""
 	}
+	if demand.Plain() {
+		return Admitted, ""
+	}
 	if name := shortOf(capacity.Resources, reserved.Resources, demand.Resources); name != "" {
 		return fleet.NoResource, name
 	}
