@@ -71,7 +71,7 @@ type Node struct {
 	spool     spool
 	hold      selfHold
 	dice      dice
-	cfg       Config
+	cfg       *Config
 }
 
 // New makes a node that dials at its first Tick.
@@ -84,8 +84,8 @@ func New(cfg Config) *Node {
 // Begin makes n a new node where it lies: it is not to be copied from then on.
 func (n *Node) Begin(cfg Config) {
 	cfg = cfg.withDefaults()
-	*n = Node{cfg: cfg, spoolMax: cfg.SpoolMax, dice: dice(cfg.Seed), slots: slots{total: cfg.Slots}, hold: selfHold{wait: cfg.SelfTestWait, testAt: Never}, stopAt: Never, endBy: Never, idleBy: Never}
-	n.keeper = newKeeper(&n.cfg, &n.dice)
+	*n = Node{cfg: &cfg, spoolMax: cfg.SpoolMax, dice: dice(cfg.Seed), slots: slots{total: cfg.Slots}, hold: selfHold{wait: cfg.SelfTestWait, testAt: Never}, stopAt: Never, endBy: Never, idleBy: Never}
+	n.keeper = newKeeper(n.cfg, &n.dice)
 	n.spool.dice = &n.dice
 	for _, ref := range cfg.Spooled {
 		n.spool.put(ref)
