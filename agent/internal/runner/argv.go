@@ -53,6 +53,7 @@ func (s *Spec) runCommand(a *attempt, r *wire.Result, argv []string) error {
 	why := s.watch(ctx, a, p)
 	end := p.finish()
 	a.set.notes.drop(p.note)
+	a.haunted = !p.group.wasAlone()
 	r.ExitCode = new(int64(end.code))
 	if why != nil {
 		return why

@@ -19,13 +19,14 @@ var errStopped = errors.New("stopped")
 
 // attempt is one attempt under way.
 type attempt struct {
-	set   *Set
-	ref   nodecore.Ref
-	offer wire.Offer
-	task  task
-	dir   string
-	home  folder // at dir, once it is made
-	clean bool   // the job has left it as it was made
+	set     *Set
+	ref     nodecore.Ref
+	offer   wire.Offer
+	task    task
+	dir     string
+	home    folder // at dir, once it is made
+	clean   bool   // the job has left it as it was made
+	haunted bool   // a process may be in it yet that nobody knows to be the job's
 
 	ctx   context.Context // ends when the attempt is asked to stop
 	stop  context.CancelFunc
@@ -82,7 +83,7 @@ func (a *attempt) run() Done {
 
 // leave gives the folder back, or removes it.
 func (a *attempt) leave() {
-	if a.home.path != "" && (a.clean || a.home.untouched()) && a.set.folders.give(a.home) {
+	if a.home.path != "" && !a.haunted && (a.clean || a.home.untouched()) && a.set.folders.give(a.home) {
 		return
 	}
 	if err := removeFolder(a.dir); err != nil {

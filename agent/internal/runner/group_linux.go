@@ -25,6 +25,7 @@ type group struct {
 	cgroup *cgroup
 	since  uint64         // when its first process began, or before: what is older is none of it; 0: not known
 	seen   map[int]string // start times of its processes at the last look
+	alone  bool           // once it is over: nobody lives who may be of it after all
 }
 
 // newGroup is for a first process that is about to be started; began says who it
@@ -40,6 +41,7 @@ func (g *group) began(pid int) { household.began(g, pid, unix.Gettid()) }
 
 func (g *group) overMemory() bool { return g.cgroup.overMemory() }
 func (g *group) remove()          { g.cgroup.remove() }
+func (g *group) wasAlone() bool   { return g.alone }
 
 // awaitExit waits until the process has ended and leaves it a zombie: so its pid
 // keeps naming this group while the rest of it is being killed.

@@ -59,5 +59,6 @@ func describeProcess(int) (start, machineBoot string) { return "", "" }
 func (*group) usage() usage     { return usage{} }
 func (*group) overMemory() bool { return false }
 func (*group) remove()          {}
+func (*group) wasAlone() bool   { return false }
 
 func maxMemory(*exec.Cmd) int64 { return 0 }

@@ -78,6 +78,10 @@ func (k *kin) leave(g *group) bool {
 	if len(k.roots(g)) > 0 {
 		return false
 	}
+	g.alone = k.adopts && !slices.ContainsFunc(k.listed(g), func(pid int) bool {
+		stat, ok := readStat(pid)
+		return ok && stat.lives() && stat.session != k.session
+	})
 	k.groups = slices.DeleteFunc(k.groups, func(other *group) bool { return other == g })
 	return true
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -73,10 +74,18 @@ func TestEnd_OfOneOfTwoAttemptsLeavesTheOthersProcesses(t *testing.T) {
 	first := newRigAlone(t, tool("family", stays))
 	ref := first.start(wire.Payload{})
 	others := running(t, stays, 3)
-	newRigAlone(t, tool("orphan", pids)).run(wire.Payload{})
+	known := newRigAlone(t, tool("orphan", pids))
+	known.run(wire.Payload{})
 	mustBeDead(t, running(t, pids, 2))
-	newRigAlone(t, tool("escape", hides)).run(wire.Payload{})
+	if len(known.folders.spare) != 1 {
+		t.Error("a folder in which nobody is is not used again")
+	}
+	unknown := newRigAlone(t, tool("escape", hides))
+	unknown.run(wire.Payload{})
 	hidden := running(t, hides, 1)
+	if len(unknown.folders.spare) != 0 {
+		t.Error("a folder in which somebody may be yet is used again")
+	}
 	for _, pid := range others {
 		if stat, ok := readStat(pid); !ok || !stat.lives() {
 			t.Errorf("process %d ended with another's attempt", pid)
@@ -124,7 +133,10 @@ func TestEnd_KnowsWhomItHasSeen(t *testing.T) {
 	r := newRigAlone(t, sh(fmt.Sprintf(`env -i setsid %s helper stray %s & until test -e seen; do sleep 0.01; done; echo > clip`, os.Args[0], pids)))
 	r.start(wire.Payload{})
 	hidden := running(t, pids, 1)
-	for _, g := range household.groups {
+	household.mu.Lock()
+	groups := slices.Clone(household.groups)
+	household.mu.Unlock()
+	for _, g := range groups {
 		g.usage()
 	}
 	for _, dir := range glob(t, filepath.Join(r.Set.dir, "*", "work")) {
