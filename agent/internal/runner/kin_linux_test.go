@@ -83,7 +83,8 @@ func TestEnd_OfOneOfTwoAttemptsLeavesTheOthersProcesses(t *testing.T) {
 	unknown := newRigAlone(t, tool("escape", hides))
 	unknown.run(wire.Payload{})
 	hidden := running(t, hides, 1)
-	if len(unknown.folders.spare) != 0 {
+	// It ends with its own attempt when that took so long that it was seen.
+	if stat, ok := readStat(hidden[0]); ok && stat.lives() && len(unknown.folders.spare) != 0 {
 		t.Error("a folder in which somebody may be yet is used again")
 	}
 	for _, pid := range others {
