@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"rockpool/shared/leash"
 )
 
 // Process is one run of a program; a new one is made for each start.
@@ -44,7 +46,7 @@ func (o *output) String() string {
 }
 
 // start runs a program in a process group of its own, so that a signal to the
-// test's group does not reach it first.
+// test's group does not reach it first; it ends with the test's process.
 func start(t testing.TB, name, path string, args, env []string) *Process {
 	t.Helper()
 	p := &Process{name: name, command: exec.Command(path, args...), out: &output{}, errs: &output{}, ended: make(chan struct{})}
@@ -52,10 +54,9 @@ func start(t testing.TB, name, path string, args, env []string) *Process {
 	p.command.Stdout, p.command.Stderr = p.out, p.errs
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.command.WaitDelay = 5 * time.Second
-	if err := p.command.Start(); err != nil {
+	if err := leash.Start(p.command, syscall.SIGTERM, func(error) { close(p.ended) }); err != nil {
 		t.Fatalf("start %s: %v", name, err)
 	}
-	go func() { _ = p.command.Wait(); close(p.ended) }()
 	return p
 }
 

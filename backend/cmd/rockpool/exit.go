@@ -77,7 +77,7 @@ func fail(errs io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(errs, "rockpool: %s\n", clean(describe(err)))
+	fmt.Fprintf(errs, "rockpool: %s\n", clean(strings.ReplaceAll(describe(err), "\n", "; "))) // of joined errors
 	return exitCode(err)
 }
 

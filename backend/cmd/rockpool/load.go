@@ -1,14 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"rockpool/backend/internal/load"
+	"rockpool/shared/wire"
 )
 
 // loadCommand measures the server on this machine. It starts one of its own on a
@@ -21,6 +27,42 @@ type loadCommand struct {
 	Fleet   loadFleet   `cmd:"" hidden:"" help:"Be the agents' process of the others."`
 }
 
+// Help is what stands below a load's flags.
+func (*loadCommand) Help() string {
+	return "It measures a throw-away server of its own: --server, --token-file and --allow-plain-http mean nothing here and are refused."
+}
+
+// AfterApply refuses flags that would be ignored.
+func (*loadCommand) AfterApply(line *kong.Context) error {
+	given := map[string]bool{}
+	for _, part := range line.Path {
+		if part.Flag != nil {
+			given[part.Flag.Name] = true
+		}
+	}
+	for _, name := range []string{"server", "token-file", "allow-plain-http"} {
+		if given[name] {
+			return fmt.Errorf("--%s: rockpool load measures a throw-away server of its own", name)
+		}
+	}
+	for _, name := range []string{"rounds", "jobs", "forget", "output"} {
+		if given["on-demand"] && given[name] {
+			return fmt.Errorf("--%s means nothing with --on-demand: standard input says what is done, and answers are lines of JSON", name)
+		}
+	}
+	return nil
+}
+
+// untilHangup gives a context that a hangup ends too, and makes a closed output an
+// error: what the load has started must be ended before it.
+func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // to write fails then, instead of ending the process
+	if signal.Ignored(syscall.SIGHUP) {
+		return ctx, func() {}
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
+}
+
 // rounds are the flags of every load that takes jobs through agents.
 type rounds struct {
 	Rounds   int    `default:"5" placeholder:"N" help:"Rounds; figures are the medians."`
@@ -29,23 +71,49 @@ type rounds struct {
 	OnDemand bool   `help:"Make a round for each line of standard input, which is its number of jobs, and print it as a line of JSON."`
 }
 
-// Most agents and pools of a load.
+// Bounds of a load: what may be asked for, not what is sensible.
 const (
-	mostLoadAgents = 10_000
-	mostLoadPools  = 100
+	mostLoadAgents  = 10_000
+	mostLoadPools   = 100
+	mostLoadRounds  = 10_000
+	mostLoadJobs    = 100_000_000 // of a round
+	mostLoadCallers = 10_000
+	mostLoadWaiting = 5_000_000 // the queue of its server takes twice as many
+	mostRealSlots   = 64        // of an agent of the agent's own program
 )
+
+// within refuses a number outside its bounds.
+func within(flag string, n, most int64) error {
+	if n < 1 || n > most {
+		return usageError{fmt.Errorf("--%s must be 1 to %d", flag, most)}
+	}
+	return nil
+}
+
+// check refuses what can't be measured.
+func (r rounds) check(o load.Options) error {
+	slots := int64(wire.MaxSlots)
+	if o.AgentsBin != "" {
+		slots = mostRealSlots
+	}
+	if o.Pools > o.Agents {
+		return usageError{errors.New("each pool needs an agent: --pools must be at most --agents")}
+	}
+	return cmp.Or(
+		within("rounds", int64(o.Rounds), mostLoadRounds), within("jobs", int64(o.Jobs), mostLoadJobs),
+		within("slots", o.Slots, slots), within("callers", int64(o.Callers), mostLoadCallers),
+		within("agents", int64(o.Agents), mostLoadAgents), within("pools", int64(o.Pools), mostLoadPools))
+}
 
 // measure runs the load and prints it.
 func (r rounds) measure(ctx context.Context, d *desk, o load.Options) error {
 	o.Rounds, o.Pools, o.Metrics = r.Rounds, r.Pools, r.Metrics
-	switch {
-	case o.Rounds < 1 || o.Jobs < 1 || o.Slots < 1 || o.Callers < 1:
-		return usageError{errors.New("--rounds, --jobs, --slots and --callers must be at least 1")}
-	case o.Agents < 1 || o.Agents > mostLoadAgents:
-		return usageError{fmt.Errorf("--agents must be 1 to %d", mostLoadAgents)}
-	case o.Pools < 1 || o.Pools > mostLoadPools || o.Pools > o.Agents:
-		return usageError{fmt.Errorf("--pools must be 1 to %d, and each pool needs an agent", mostLoadPools)}
-	case r.OnDemand:
+	if err := r.check(o); err != nil {
+		return err
+	}
+	ctx, stop := untilHangup(ctx)
+	defer stop()
+	if r.OnDemand {
 		return load.OnDemand(ctx, o, d.in, d.out)
 	}
 	report, err := load.Run(ctx, o)
@@ -82,18 +150,18 @@ func loadTable(r load.Report) grid {
 type loadBatch struct {
 	rounds
 	Agents  int   `default:"10" placeholder:"N" help:"Scripted agents over real sockets, in a process of their own: 1 to 10000."`
-	Slots   int64 `default:"64" placeholder:"N" help:"Slots of an agent."`
+	Slots   int64 `default:"64" placeholder:"N" help:"Slots of an agent, 1 to 4096."`
 	Jobs    int   `default:"50000" placeholder:"N" help:"Jobs of a round."`
 	Batch   int   `default:"300" placeholder:"N" help:"Jobs of a request, 2 to 1000."`
 	Callers int   `default:"4" placeholder:"N" help:"Requests at a time."`
-	Waiting int   `placeholder:"N" help:"Jobs that wait before the first agent comes; as many wait all the time."`
+	Waiting int   `placeholder:"N" help:"Jobs that wait before the first agent comes; as many wait all the time; up to 5000000."`
 	Forget  bool  `help:"At the end forget the jobs, as retention does once they are old, and say what is left on disk."`
 }
 
 // Run measures.
 func (c *loadBatch) Run(ctx context.Context, d *desk) error {
-	if c.Batch < 2 || c.Batch > 1000 || c.Waiting < 0 {
-		return usageError{errors.New("--batch must be 2 to 1000, --waiting at least 0")}
+	if c.Batch < 2 || c.Batch > 1000 || c.Waiting < 0 || c.Waiting > mostLoadWaiting {
+		return usageError{fmt.Errorf("--batch must be 2 to 1000, --waiting 0 to %d", mostLoadWaiting)}
 	}
 	if c.Forget && c.Waiting > 0 {
 		return usageError{errors.New("--forget can't be met with --waiting: retention keeps a day whose jobs are open")}
@@ -104,7 +172,7 @@ func (c *loadBatch) Run(ctx context.Context, d *desk) error {
 type loadSingle struct {
 	rounds
 	Agents  int   `default:"10" placeholder:"N" help:"Scripted agents over real sockets, in a process of their own: 1 to 10000."`
-	Slots   int64 `default:"64" placeholder:"N" help:"Slots of an agent."`
+	Slots   int64 `default:"64" placeholder:"N" help:"Slots of an agent, 1 to 4096."`
 	Jobs    int   `default:"10000" placeholder:"N" help:"Jobs of a round."`
 	Callers int   `default:"128" placeholder:"N" help:"Callers, each with one job at a time."`
 }
@@ -148,9 +216,14 @@ type loadLatency struct {
 
 // Run measures and prints.
 func (c *loadLatency) Run(ctx context.Context, d *desk) error {
-	if c.Rounds < 1 || c.Jobs < 1 || c.Gap < 0 || c.Agents < 0 || c.Agents > mostLoadAgents {
-		return usageError{fmt.Errorf("--rounds and --jobs must be at least 1, --gap at least 0s, --agents 0 to %d", mostLoadAgents)}
+	if c.Gap < 0 || c.Agents < 0 || c.Agents > mostLoadAgents {
+		return usageError{fmt.Errorf("--gap must be at least 0s, --agents 0 to %d", mostLoadAgents)}
 	}
+	if err := cmp.Or(within("rounds", int64(c.Rounds), mostLoadRounds), within("jobs", int64(c.Jobs), mostLoadJobs)); err != nil {
+		return err
+	}
+	ctx, stop := untilHangup(ctx)
+	defer stop()
 	report, err := load.Latency(ctx, load.LatencyOptions{Rounds: c.Rounds, Jobs: c.Jobs, Gap: c.Gap, Agents: c.Agents})
 	if err != nil {
 		return err

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"runtime"
 	"syscall"
 	"time"
+
+	"rockpool/shared/leash"
 )
 
 // impatience is how long a child that had its chance gets for each harder signal.
@@ -25,14 +26,13 @@ type child struct {
 }
 
 // command prepares a program of PostgreSQL's: as the unprivileged user, in a group
-// of its own so that Ctrl-C does not hit it before the server has let go of it,
-// told by the kernel when we die, and without our environment, which holds secrets.
+// of its own so that Ctrl-C does not hit it before the server has let go of it, and
+// without our environment, which holds secrets.
 func (s *Server) command(dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = dir
 	cmd.Env = childEnv()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.identity.credential()}
-	dieWithParent(cmd.SysProcAttr)
 	return cmd
 }
 
@@ -47,28 +47,19 @@ func childEnv() []string {
 	return env
 }
 
-// spawn starts cmd on a thread that lives as long as the child does: the death
-// signal follows the thread that started the child, not the process.
+// spawn starts cmd, which the kernel asks for a fast shutdown when we die, even by
+// kill -9. Where it can't, a postmaster that outlives us is found and stopped by the
+// next start.
 func spawn(cmd *exec.Cmd) (*child, error) {
 	c := &child{exited: make(chan struct{})}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		if err == nil {
-			c.pid, c.process = cmd.Process.Pid, cmd.Process
-		}
-		started <- err
-		if err != nil {
-			return
-		}
-		c.err = cmd.Wait()
+	err := leash.Start(cmd, syscall.SIGINT, func(err error) {
+		c.err = err
 		close(c.exited)
-	}()
-	if err := <-started; err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
+	c.pid, c.process = cmd.Process.Pid, cmd.Process
 	return c, nil
 }
 

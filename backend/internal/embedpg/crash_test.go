@@ -61,14 +61,13 @@ func startBesideOrphan(t *testing.T, config Config, orphan int) {
 	}
 }
 
-// startOrphan runs a postmaster that no server holds and no death signal reaches.
+// startOrphan runs a postmaster that no server holds.
 func startOrphan(t *testing.T, config Config) int {
 	t.Helper()
 	s, err := prepare(config)
 	must(t, err)
 	defer s.release()
 	cmd := s.command(s.folder.cluster, s.binaries.postgres(), "-D", s.folder.cluster, "-c", "config_file="+s.folder.conf)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.identity.credential()}
 	c, err := spawn(cmd)
 	must(t, err)
 	t.Cleanup(func() {

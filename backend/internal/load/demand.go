@@ -26,13 +26,13 @@ func OnDemand(ctx context.Context, o Options, in io.Reader, out io.Writer) (err 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.clear()) }()
+	defer func() { err = s.leave(ctx, err) }()
 	postmaster, err := s.server.postmaster()
 	if err != nil {
 		return err
 	}
 	answers := json.NewEncoder(out)
-	hello := Greeting{Processes: []int{s.server.process.Process.Pid}, Database: s.server.database(), Postgres: postmaster}
+	hello := Greeting{Processes: []int{s.server.child.Process.Pid}, Database: s.server.database(), Postgres: postmaster}
 	if err := answers.Encode(hello); err != nil {
 		return fmt.Errorf("print the greeting: %w", err)
 	}

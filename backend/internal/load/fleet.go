@@ -89,7 +89,7 @@ func PlayFleet(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines.Buffer(nil, 1<<20)
 	f := &fleet{news: make(chan struct{}, 1)}
 	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &f.order) != nil || len(f.order.Licenses) == 0 {
-		return fmt.Errorf("the fleet got no order: %q, %w", lines.Text(), lines.Err())
+		return fmt.Errorf("the fleet got no order: %q, %v", lines.Text(), lines.Err())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -51,7 +50,7 @@ func Latency(ctx context.Context, o LatencyOptions) (report LatencyReport, err e
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, s.clear()) }()
+	defer func() { err = s.leave(ctx, err) }()
 	bare, err := startProbe(ctx, s.server.database())
 	if err != nil {
 		return report, err

@@ -7,7 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
+	"sync"
 	"time"
 
 	"rockpool/backend/internal/client"
@@ -20,13 +20,7 @@ const processRunner = "nothing"
 type realAgents struct {
 	stage *stage
 	dir   string
-	run   []*realAgent
-}
-
-type realAgent struct {
-	process *exec.Cmd
-	ended   chan struct{} // closed after Wait
-	err     error         // of Wait
+	run   []*child
 }
 
 const agentSettings = `server_url = %q
@@ -74,19 +68,12 @@ func (r *realAgents) start(i int, license string) error {
 	if err := errors.Join(os.WriteFile(licenseFile, []byte(license), 0o600), os.WriteFile(config, []byte(settings), 0o600)); err != nil {
 		return fmt.Errorf("write an agent's settings: %w", err)
 	}
-	file, err := os.Create(r.logFile(i))
-	if err != nil {
-		return fmt.Errorf("make an agent's log: %w", err)
-	}
-	defer file.Close()
 	process := exec.Command(o.AgentsBin, "--config", config)
-	process.Env, process.Stdout, process.Stderr = plainEnvironment(), file, file
-	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := process.Start(); err != nil {
-		return fmt.Errorf("start an agent: %w", err)
+	process.Env = plainEnvironment()
+	a, err := startChild("an agent", filepath.Join(r.dir, fmt.Sprintf("%d.log", i)), process)
+	if err != nil {
+		return err
 	}
-	a := &realAgent{process: process, ended: make(chan struct{})}
-	go func() { a.err = process.Wait(); close(a.ended) }()
 	r.run = append(r.run, a)
 	return nil
 }
@@ -111,19 +98,15 @@ func (r *realAgents) awaitReady(ctx context.Context) error {
 	}
 }
 
-// alive reports an agent that has ended, with its last words.
+// alive reports an agent that has ended.
 func (r *realAgents) alive() error {
-	for i, a := range r.run {
-		select {
-		case <-a.ended:
-			return fmt.Errorf("an agent ended by itself: %w: %s", a.err, lastWords(r.logFile(i)))
-		default:
+	for _, a := range r.run {
+		if err := a.alive(); err != nil {
+			return err
 		}
 	}
 	return nil
 }
-
-func (r *realAgents) logFile(i int) string { return filepath.Join(r.dir, fmt.Sprintf("%d.log", i)) }
 
 // askEvery is how often the database is asked: each time costs it as much as a job
 // does. As many jobs are open as are done in that time, and more.
@@ -136,6 +119,9 @@ const (
 func (r *realAgents) done(ctx context.Context, past int) (int, error) {
 	overdue := time.After(fleetPatience)
 	for {
+		if err := r.alive(); err != nil {
+			return 0, err
+		}
 		taken := r.stage.taken.Load() // before the others are counted: what comes meanwhile is not done
 		open, err := r.stage.db.Open(ctx)
 		done := int(taken - open)
@@ -152,24 +138,18 @@ func (r *realAgents) done(ctx context.Context, past int) (int, error) {
 
 func (r *realAgents) pids() (list []int) {
 	for _, a := range r.run {
-		list = append(list, a.process.Process.Pid)
+		list = append(list, a.Process.Pid)
 	}
 	return list
 }
 
 // Close stops them and removes their folders.
-func (r *realAgents) Close() (err error) {
-	for _, a := range r.run {
-		_ = a.process.Process.Signal(syscall.SIGTERM) // it fails when the agent has ended
+func (r *realAgents) Close() error {
+	errs := make([]error, len(r.run))
+	var ending sync.WaitGroup
+	for i, a := range r.run {
+		ending.Go(func() { errs[i] = a.end() })
 	}
-	for _, a := range r.run {
-		select {
-		case <-a.ended:
-		case <-time.After(stopWait):
-			_ = a.process.Process.Kill()
-			<-a.ended
-		}
-		err = errors.Join(err, a.err)
-	}
-	return errors.Join(err, os.RemoveAll(r.dir))
+	ending.Wait()
+	return errors.Join(append(errs, os.RemoveAll(r.dir))...)
 }

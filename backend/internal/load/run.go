@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -71,7 +70,7 @@ func Run(ctx context.Context, o Options) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, s.clear()) }()
+	defer func() { err = s.leave(ctx, err) }()
 	if _, err := s.round(ctx, max(1, o.Jobs/5)); err != nil { // what is made once is made
 		return r, err
 	}

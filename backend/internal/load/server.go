@@ -12,21 +12,15 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
 )
 
 // server is a server of this very program on a throw-away folder, as a process of
 // its own: what is measured is what runs in production.
 type server struct {
-	url     string
-	dir     string
-	process *exec.Cmd
-	ended   chan error
+	url   string
+	dir   string
+	child *child
 }
-
-// stopWait is how long a server may take to stop.
-const stopWait = 30 * time.Second
 
 // startServer runs the server until it has printed its setup link, whose token
 // it returns. Settings of the environment are left out: they may name a database
@@ -40,7 +34,7 @@ func startServer(ctx context.Context, settings ...string) (*server, string, erro
 	if err != nil {
 		return nil, "", fmt.Errorf("make a throw-away folder: %w", err)
 	}
-	s := &server{dir: dir, ended: make(chan error, 1)}
+	s := &server{dir: dir}
 	token, err := s.start(ctx, program, settings)
 	if err != nil {
 		return nil, "", errors.Join(err, s.stop())
@@ -51,35 +45,35 @@ func startServer(ctx context.Context, settings ...string) (*server, string, erro
 var setupLink = regexp.MustCompile(`(http://\S+)/setup#token=(\S+)`)
 
 func (s *server) start(ctx context.Context, program string, settings []string) (token string, err error) {
+	if err := s.checkSocket(); err != nil {
+		return "", err
+	}
 	if err := os.Chmod(s.dir, 0o755); err != nil { // started by root, PostgreSQL is somebody else's
 		return "", fmt.Errorf("open the throw-away folder: %w", err)
 	}
-	log, err := os.Create(s.logFile())
-	if err != nil {
-		return "", fmt.Errorf("make the server's log: %w", err)
-	}
-	defer log.Close()
 	process := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(s.dir, "data"))
-	process.Env, process.Stderr = append(plainEnvironment(), settings...), log
-	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt is the caller's to handle
-	out, err := process.StdoutPipe()
+	process.Env = append(plainEnvironment(), settings...)
+	out, in, err := os.Pipe()
 	if err != nil {
 		return "", fmt.Errorf("start the server: %w", err)
 	}
-	if err := process.Start(); err != nil {
-		return "", fmt.Errorf("start the server: %w", err)
+	process.Stdout = in
+	s.child, err = startChild("the server", filepath.Join(s.dir, "server.log"), process)
+	_ = in.Close() // the server has its own
+	if err != nil {
+		_ = out.Close()
+		return "", err
 	}
-	s.process = process
 	links := make(chan []string, 1)
 	go func() {
+		defer out.Close()
 		links <- findLink(out)
 		_, _ = io.Copy(io.Discard, out)
-		s.ended <- process.Wait()
 	}()
 	select {
 	case link := <-links:
 		if link == nil {
-			return "", fmt.Errorf("the server did not start: %s", lastWords(s.logFile()))
+			return "", fmt.Errorf("the server did not start: %s", lastWords(s.child.log))
 		}
 		s.url = link[1]
 		return link[2], nil
@@ -99,43 +93,45 @@ func findLink(out io.Reader) []string {
 }
 
 // plainEnvironment is this process's without Rockpool's variables, but for where
-// PostgreSQL's programs are.
+// PostgreSQL's programs are, and without those that libpq reads.
 func plainEnvironment() (env []string) {
 	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, "ROCKPOOL_") || strings.HasPrefix(entry, "ROCKPOOL_POSTGRES_") {
+		ours := strings.HasPrefix(entry, "ROCKPOOL_") && !strings.HasPrefix(entry, "ROCKPOOL_POSTGRES_")
+		if !ours && !strings.HasPrefix(entry, "PG") {
 			env = append(env, entry)
 		}
 	}
 	return env
 }
 
-func (s *server) logFile() string { return filepath.Join(s.dir, "server.log") }
-
-// lastWords is the last line of a log.
-func lastWords(file string) string {
-	content, _ := os.ReadFile(file)
-	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
-	return lines[len(lines)-1]
-}
+// socketPort names the socket of the server's private PostgreSQL.
+const socketPort = "5432"
 
 // database reaches the server's private PostgreSQL as its owner.
 func (s *server) database() string {
-	return fmt.Sprintf("host=%s user=rockpool_admin dbname=rockpool sslmode=disable", filepath.Join(s.dir, "data", "postgres", "run"))
+	folder := strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s.socketFolder())
+	return fmt.Sprintf("host='%s' port=%s user=rockpool_admin dbname=rockpool sslmode=disable", folder, socketPort)
+}
+
+func (s *server) socketFolder() string { return filepath.Join(s.dir, "data", "postgres", "run") }
+
+// socketPathMax is how many bytes a socket's path may have.
+const socketPathMax = 103
+
+// checkSocket refuses a folder in which PostgreSQL could not have its socket.
+func (s *server) checkSocket() error {
+	if path := filepath.Join(s.socketFolder(), ".s.PGSQL."+socketPort); len(path) > socketPathMax {
+		return fmt.Errorf("the throw-away folder %s is too deep for PostgreSQL's socket: set TMPDIR to a shorter one, by %d bytes", s.dir, len(path)-socketPathMax)
+	}
+	return nil
 }
 
 // stop ends the server and removes its folder.
-func (s *server) stop() error {
-	if s.process == nil {
-		return os.RemoveAll(s.dir)
+func (s *server) stop() (err error) {
+	if s.child != nil {
+		err = s.child.end()
 	}
-	_ = s.process.Process.Signal(syscall.SIGTERM) // it fails when the server has ended
-	select {
-	case err := <-s.ended:
-		return errors.Join(err, os.RemoveAll(s.dir))
-	case <-time.After(stopWait):
-		_ = s.process.Process.Kill()
-		return fmt.Errorf("the server did not stop within %v: its data stays in %s", stopWait, s.dir)
-	}
+	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
 // postmaster is the process id of the server's private PostgreSQL.

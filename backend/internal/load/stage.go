@@ -41,6 +41,7 @@ type agents interface {
 	// done tells how many jobs are done, until there are more than so many or
 	// some time has passed.
 	done(ctx context.Context, past int) (int, error)
+	alive() error // reports one that has ended
 	pids() []int
 	Close() error
 }
@@ -53,7 +54,7 @@ func setStage(ctx context.Context, o Options) (s *stage, err error) {
 	s = &stage{options: o, flow: newFlow(o.Waiting + o.openAtMost())}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.clear())
+			err = s.leave(ctx, err)
 			s = nil
 		}
 	}()
@@ -134,16 +135,38 @@ func (s *stage) fillQueue(ctx context.Context) error {
 	return nil
 }
 
-// clear ends what was started.
-func (s *stage) clear() (err error) {
+// leave ends what was started; an error gets what is known of its cause.
+func (s *stage) leave(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() == nil {
+		err = s.cause(err)
+	}
 	if s.agents != nil {
-		err = s.agents.Close()
+		err = errors.Join(err, s.agents.Close())
 	}
 	if s.db != nil {
 		s.db.Close()
 	}
 	if s.server != nil {
 		err = errors.Join(err, s.server.stop())
+	}
+	return err
+}
+
+// cause is the end of a process, where one has ended, or what the server's log
+// complains of beside the error.
+func (s *stage) cause(err error) error {
+	if s.server == nil {
+		return err
+	}
+	gone := s.server.child.alive()
+	if gone == nil && s.agents != nil {
+		gone = s.agents.alive()
+	}
+	if gone != nil {
+		return gone
+	}
+	if said := complaint(s.server.child.log); said != "" {
+		return fmt.Errorf("%w; the server's log says: %s", err, said)
 	}
 	return err
 }
@@ -178,6 +201,9 @@ func (s *stage) awaitDone(ctx context.Context, target int) error {
 	_, done := s.flow.counts()
 	for last := time.Now(); done < target; {
 		now, err := s.agents.done(ctx, done)
+		if err == nil {
+			err = s.server.child.alive()
+		}
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -199,7 +225,7 @@ func (s *stage) spent() (c CPU, err error) {
 	if err != nil {
 		return c, err
 	}
-	server, err := ProcessTime(s.server.process.Process.Pid)
+	server, err := ProcessTime(s.server.child.Process.Pid)
 	if err != nil {
 		return c, err
 	}
@@ -234,7 +260,7 @@ func (c CPU) per(jobs int) CPU {
 }
 
 func (s *stage) memory() (m Memory, err error) {
-	if m.Server, err = Resident(s.server.process.Process.Pid); err != nil {
+	if m.Server, err = Resident(s.server.child.Process.Pid); err != nil {
 		return m, err
 	}
 	postmaster, err := s.server.postmaster()
