@@ -76,7 +76,6 @@ const (
 	mostLoadAgents  = 10_000
 	mostLoadPools   = 100
 	mostLoadRounds  = 10_000
-	mostLoadJobs    = 100_000_000 // of a round
 	mostLoadCallers = 10_000
 	mostLoadWaiting = 5_000_000 // the queue of its server takes twice as many
 	mostRealSlots   = 64        // of an agent of the agent's own program
@@ -100,7 +99,7 @@ func (r rounds) check(o load.Options) error {
 		return usageError{errors.New("each pool needs an agent: --pools must be at most --agents")}
 	}
 	return cmp.Or(
-		within("rounds", int64(o.Rounds), mostLoadRounds), within("jobs", int64(o.Jobs), mostLoadJobs),
+		within("rounds", int64(o.Rounds), mostLoadRounds), within("jobs", int64(o.Jobs), load.MostJobs),
 		within("slots", o.Slots, slots), within("callers", int64(o.Callers), mostLoadCallers),
 		within("agents", int64(o.Agents), mostLoadAgents), within("pools", int64(o.Pools), mostLoadPools))
 }
@@ -210,6 +209,8 @@ type loadLatency struct {
 	Jobs   int           `default:"300" placeholder:"N" help:"Jobs of a round."`
 	Gap    time.Duration `default:"3ms" placeholder:"TIME" help:"Pause between two jobs."`
 	Agents int           `placeholder:"N" help:"Agents that are connected beside the one that works, up to 10000."`
+
+	OnDemand bool `help:"Make a round for each line of standard input, which is its number of jobs, and print it as a line of JSON."`
 	// Scripts from before there were other loads say it: the load is this one without.
 	Latency bool `hidden:"" help:"Measure the latency."`
 }
@@ -219,12 +220,16 @@ func (c *loadLatency) Run(ctx context.Context, d *desk) error {
 	if c.Gap < 0 || c.Agents < 0 || c.Agents > mostLoadAgents {
 		return usageError{fmt.Errorf("--gap must be at least 0s, --agents 0 to %d", mostLoadAgents)}
 	}
-	if err := cmp.Or(within("rounds", int64(c.Rounds), mostLoadRounds), within("jobs", int64(c.Jobs), mostLoadJobs)); err != nil {
+	if err := cmp.Or(within("rounds", int64(c.Rounds), mostLoadRounds), within("jobs", int64(c.Jobs), load.MostJobs)); err != nil {
 		return err
 	}
 	ctx, stop := untilHangup(ctx)
 	defer stop()
-	report, err := load.Latency(ctx, load.LatencyOptions{Rounds: c.Rounds, Jobs: c.Jobs, Gap: c.Gap, Agents: c.Agents})
+	o := load.LatencyOptions{Rounds: c.Rounds, Jobs: c.Jobs, Gap: c.Gap, Agents: c.Agents}
+	if c.OnDemand {
+		return load.LatencyOnDemand(ctx, o, d.in, d.out)
+	}
+	report, err := load.Latency(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -27,57 +27,85 @@ func OnDemand(ctx context.Context, o Options, in io.Reader, out io.Writer) (err 
 		return err
 	}
 	defer func() { err = s.leave(ctx, err) }()
-	postmaster, err := s.server.postmaster()
-	if err != nil {
-		return err
-	}
 	answers := json.NewEncoder(out)
-	hello := Greeting{Processes: []int{s.server.child.Process.Pid}, Database: s.server.database(), Postgres: postmaster}
-	if err := answers.Encode(hello); err != nil {
-		return fmt.Errorf("print the greeting: %w", err)
-	}
-	for line := range linesOf(ctx, in) {
-		jobs, err := strconv.Atoi(line)
-		if err != nil || jobs < 1 {
-			return fmt.Errorf("%q is no number of jobs", line)
-		}
-		round, err := s.round(ctx, jobs)
-		if err != nil {
-			return err
-		}
-		if err := answers.Encode(round); err != nil {
-			return fmt.Errorf("print a round: %w", err)
-		}
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if err := takeTurns(ctx, s, in, answers, s.round); err != nil {
+		return err
 	}
 	books, err := s.audit(ctx)
 	return errors.Join(err, answers.Encode(books))
 }
 
+// LatencyOnDemand is the same for Latency; there are no books.
+func LatencyOnDemand(ctx context.Context, o LatencyOptions, in io.Reader, out io.Writer) (err error) {
+	return o.onBench(ctx, func(b *bench) error { return takeTurns(ctx, b.stage, in, json.NewEncoder(out), b.turn) })
+}
+
+// takeTurns greets, and then does what each line asks for and prints what came of it.
+func takeTurns[T any](ctx context.Context, s *stage, in io.Reader, answers *json.Encoder, turn func(context.Context, int) (T, error)) error {
+	postmaster, err := s.server.postmaster()
+	if err != nil {
+		return err
+	}
+	hello := Greeting{Processes: []int{s.server.child.Process.Pid}, Database: s.server.database(), Postgres: postmaster}
+	if err := answers.Encode(hello); err != nil {
+		return fmt.Errorf("print the greeting: %w", err)
+	}
+	for line, err := range linesOf(ctx, in) {
+		if err != nil {
+			return err
+		}
+		jobs, err := strconv.Atoi(line)
+		if err != nil || jobs < 1 || jobs > MostJobs {
+			return fmt.Errorf("%q is no number of jobs from 1 to %d", line, MostJobs)
+		}
+		done, err := turn(ctx, jobs)
+		if err != nil {
+			return err
+		}
+		if err := answers.Encode(done); err != nil {
+			return fmt.Errorf("print a round: %w", err)
+		}
+	}
+	return nil
+}
+
 // linesOf reads lines until their end, or until ctx is over: the read that waits then
-// ends with the process.
-func linesOf(ctx context.Context, in io.Reader) iter.Seq[string] {
-	lines := make(chan string)
+// ends with the process. What ends them before is their last.
+func linesOf(ctx context.Context, in io.Reader) iter.Seq2[string, error] {
+	type line struct {
+		text string
+		err  error
+	}
+	lines := make(chan line)
 	go func() {
 		defer close(lines)
-		for scan := bufio.NewScanner(in); scan.Scan(); {
+		give := func(l line) bool {
 			select {
-			case lines <- scan.Text():
+			case lines <- l:
+				return true
 			case <-ctx.Done():
+				return false
+			}
+		}
+		scan := bufio.NewScanner(in)
+		for scan.Scan() {
+			if !give(line{text: scan.Text()}) {
 				return
 			}
 		}
+		if err := scan.Err(); err != nil {
+			give(line{err: fmt.Errorf("read what to do: %w", err)})
+		}
 	}()
-	return func(yield func(string) bool) {
+	return func(yield func(string, error) bool) {
 		for {
 			select {
-			case line, ok := <-lines:
-				if !ok || !yield(line) {
+			case l, ok := <-lines:
+				if !ok || !yield(l.text, l.err) {
 					return
 				}
 			case <-ctx.Done():
+				yield("", ctx.Err())
 				return
 			}
 		}

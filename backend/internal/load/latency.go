@@ -46,33 +46,44 @@ type Quantiles struct {
 // Latency starts a server on a throw-away folder and measures one job after the
 // other on it, in turns with the probe.
 func Latency(ctx context.Context, o LatencyOptions) (report LatencyReport, err error) {
-	s, err := setStage(ctx, Options{Agents: o.Agents, Pools: 1, Slots: 1})
+	var rounds []round
+	err = o.onBench(ctx, func(b *bench) error {
+		for range o.Rounds {
+			r, err := b.round(ctx, o.Jobs)
+			if err != nil {
+				return err
+			}
+			rounds = append(rounds, r)
+		}
+		return nil
+	})
 	if err != nil {
 		return report, err
+	}
+	return reportOf(o, rounds), nil
+}
+
+// onBench does something on a bench that is warm.
+func (o LatencyOptions) onBench(ctx context.Context, do func(*bench) error) (err error) {
+	s, err := setStage(ctx, Options{Agents: o.Agents, Pools: 1, Slots: 1})
+	if err != nil {
+		return err
 	}
 	defer func() { err = s.leave(ctx, err) }()
 	bare, err := startProbe(ctx, s.server.database())
 	if err != nil {
-		return report, err
+		return err
 	}
 	defer bare.close()
 	bench := newBench(s, bare, o.Gap)
 	if err := bench.node.Connect(ctx); err != nil {
-		return report, err
+		return err
 	}
 	defer bench.node.Cut()
 	if _, err := bench.round(ctx, warmUp); err != nil {
-		return report, err
+		return err
 	}
-	var rounds []round
-	for range o.Rounds {
-		r, err := bench.round(ctx, o.Jobs)
-		if err != nil {
-			return report, err
-		}
-		rounds = append(rounds, r)
-	}
-	return reportOf(o, rounds), nil
+	return do(bench)
 }
 
 // warmUp is how many jobs and probe requests are not counted.
@@ -80,6 +91,7 @@ const warmUp = 100
 
 // bench submits jobs to one node, one at a time.
 type bench struct {
+	stage *stage
 	house house
 	node  *Node
 	probe *probe
@@ -90,7 +102,7 @@ type bench struct {
 }
 
 func newBench(s *stage, p *probe, gap time.Duration) *bench {
-	b := &bench{house: s.houses[0], probe: p, gap: gap, starts: map[string]time.Time{}}
+	b := &bench{stage: s, house: s.houses[0], probe: p, gap: gap, starts: map[string]time.Time{}}
 	b.node = NewNode(NodeOptions{Server: s.server.url, Name: "load", License: b.house.license, Slots: 64, Hear: b.hear})
 	return b
 }
@@ -134,6 +146,21 @@ func (b *bench) round(ctx context.Context, jobs int) (r round, err error) {
 		}
 	}
 	return round{quantilesOf(starts), quantilesOf(results), quantilesOf(probes)}, nil
+}
+
+// LatencyTurn is a round that was demanded, in milliseconds.
+type LatencyTurn struct {
+	Jobs    int       `json:"jobs"`
+	Seconds float64   `json:"seconds"` // with the probe's requests
+	Start   Quantiles `json:"start"`
+	Result  Quantiles `json:"result"`
+	Probe   Quantiles `json:"probe"`
+}
+
+func (b *bench) turn(ctx context.Context, jobs int) (LatencyTurn, error) {
+	began := time.Now()
+	r, err := b.round(ctx, jobs)
+	return LatencyTurn{Jobs: jobs, Seconds: time.Since(began).Seconds(), Start: r.start, Result: r.result, Probe: r.probe}, err
 }
 
 func (b *bench) request() rest.JobRequest { return rest.JobRequest{App: b.house.app, Runner: "noop"} }

@@ -10,6 +10,9 @@ import (
 	"rockpool/backend/internal/rest"
 )
 
+// MostJobs is how many jobs a round may have.
+const MostJobs = 100_000_000
+
 // Options of Run.
 type Options struct {
 	Agents    int    `json:"agents"`

@@ -18,12 +18,15 @@ func TestMetrics_AreReadByNameAndUnit(t *testing.T) {
 func TestRatio_IsTheMedianOfTheRounds(t *testing.T) {
 	ours := []turn{{Jobs: 10, Seconds: 1}, {Jobs: 10, Seconds: 10}, {Jobs: 10, Seconds: 1}}
 	theirs := []turn{{Jobs: 10, Seconds: 2}, {Jobs: 10, Seconds: 30}, {Jobs: 10, Seconds: 1}} // the second round was a slow one
-	if got := ratio(ours, theirs); got != 2 {
+	if got := ratio(ours, theirs, turn.rate); got != 2 {
 		t.Errorf("ratio %v, want 2", got)
 	}
 }
 
 func TestChoose_KnowsEachGoalAndNoOther(t *testing.T) {
+	if got, err := choose([]string{"V7", "V7"}); err != nil || len(got) != 1 {
+		t.Errorf("V7 named twice: %v, %v", got, err)
+	}
 	for _, name := range goalNames() {
 		if got, err := choose([]string{name}); err != nil || len(got) != 1 || got[0].name != name {
 			t.Errorf("%s: %v, %v", name, got, err)
@@ -72,5 +75,33 @@ func TestTable_HasARowForEachLine(t *testing.T) {
 	text := tableText([]string{"facts"}, []line{{goal: "V1", what: "jobs", ours: "1/s", gate: "≥ 2 ×", ratio: 1}})
 	if !strings.HasPrefix(text, "facts.\n") || !strings.Contains(text, "| V1 | jobs | 1/s |  | 1.00 | ≥ 2 × |  | NOT MET |") {
 		t.Errorf("wrote %s", text)
+	}
+}
+
+func TestGrown_ALastLineThatIsNotWholeIsMeasuredAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "growth.jsonl")
+	whole := grown{Commit: "c", Table: "agents", Step: "1"}
+	b := &bench{}
+	if err := b.keepGrown(path, []grown{whole, whole}); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut, want := range map[int]int{0: 2, 1: 2, 2: 1, 40: 1, len(content)/2 + 1: 1, len(content): 0} {
+		if err := os.WriteFile(path, content[:len(content)-cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list, err := readGrown(path)
+		if err != nil || len(list) != want {
+			t.Errorf("without the last %d bytes: read %v, %v", cut, list, err)
+		}
+	}
+	if err := os.WriteFile(path, append([]byte("no line\n"), content...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readGrown(path); err == nil {
+		t.Error("a file of something else was read")
 	}
 }

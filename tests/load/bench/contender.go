@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,17 +38,32 @@ type greeting struct {
 type turn struct {
 	Jobs    int
 	Seconds float64
-	micros  float64 // of CPU time an operation
+	Result  quantiles // in milliseconds, where latency is measured
+	micros  float64   // of CPU time an operation
 }
 
-func (t turn) rate() float64 { return float64(t.Jobs) / t.Seconds }
+func (t turn) rate() float64   { return float64(t.Jobs) / t.Seconds }
+func (t turn) cpu() float64    { return t.micros }
+func (t turn) result() float64 { return t.Result.P50 }
 
-// startContender runs a program and waits until it can begin. beside are further
+// stopWait is how long a program may take to end once it is interrupted.
+const stopWait = 90 * time.Second
+
+// command runs in a process group of its own, which is interrupted as soon as the
+// bench is: with it go what it has started and left in its group.
+func (b *bench) command(program string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(b.ctx, program, args...)
+	c.Stderr = os.Stderr
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGINT) }
+	c.WaitDelay = stopWait
+	return c
+}
+
+// contender runs a program and waits until it can begin. beside are further
 // processes whose CPU time it causes.
-func startContender(name string, beside []int, program string, args ...string) (*contender, error) {
-	c := &contender{name: name, process: exec.Command(program, args...)}
-	c.process.Stderr = os.Stderr
-	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+func (b *bench) contender(name string, beside []int, program string, args ...string) (*contender, error) {
+	c := &contender{name: name, process: b.command(program, args...)}
 	in, err := c.process.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -112,12 +128,12 @@ type entry struct {
 }
 
 // inTurns lets all of them work one after the other, again and again, after one turn
-// of a fifth that is not counted.
-func inTurns(rounds int, entries ...entry) ([][]turn, error) {
+// of a fifth that is not counted. An interrupt ends the one that works.
+func (b *bench) inTurns(rounds int, entries ...entry) ([][]turn, error) {
 	turns := make([][]turn, len(entries))
 	for i, e := range entries {
 		if _, err := e.take(max(1, e.size/5)); err != nil {
-			return nil, err
+			return nil, cmp.Or(b.ctx.Err(), err)
 		}
 		turns[i] = make([]turn, rounds)
 	}
@@ -125,7 +141,7 @@ func inTurns(rounds int, entries ...entry) ([][]turn, error) {
 		for i, e := range entries {
 			t, err := e.take(e.size)
 			if err != nil {
-				return nil, err
+				return nil, cmp.Or(b.ctx.Err(), err)
 			}
 			turns[i][r] = t
 		}
@@ -143,11 +159,11 @@ func median[T any](list []T, say func(T) float64) float64 {
 	return values[(len(values)-1)/2]
 }
 
-// ratio is the median, over the rounds, of one's rate to the other's.
-func ratio(ours, theirs []turn) float64 {
+// ratio is the median, over the rounds, of what is said of ours to the same of theirs.
+func ratio(ours, theirs []turn, say func(turn) float64) float64 {
 	list := make([]float64, len(ours))
 	for i := range ours {
-		list[i] = ours[i].rate() / theirs[i].rate()
+		list[i] = say(ours[i]) / say(theirs[i])
 	}
 	return median(list, func(f float64) float64 { return f })
 }

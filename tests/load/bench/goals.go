@@ -56,23 +56,23 @@ func (b *bench) program(name string) string { return filepath.Join(b.bin, name) 
 
 // rockpool starts the load generator on demand.
 func (b *bench) rockpool(args ...string) (*contender, error) {
-	return startContender("rockpool", nil, b.program("rockpool"), append(append([]string{"load"}, args...), "--on-demand")...)
+	return b.contender("rockpool", nil, b.program("rockpool"), append(append([]string{"load"}, args...), "--on-demand")...)
 }
 
 // probe starts one of tests/load on Rockpool's own PostgreSQL, or without any.
 func (b *bench) probe(name string, on *contender) (*contender, error) {
 	if on == nil {
-		return startContender(name, nil, b.program("bench"), "probe", name)
+		return b.contender(name, nil, b.program("bench"), "probe", name)
 	}
-	return startContender(name, []int{on.greeting.Postgres}, b.program("bench"), "probe", name, on.greeting.Database)
+	return b.contender(name, []int{on.greeting.Postgres}, b.program("bench"), "probe", name, on.greeting.Database)
 }
 
 // peer starts one of tests/load/peers.
 func (b *bench) peer(name string, on *contender) (*contender, error) {
 	if on == nil {
-		return startContender(name, nil, b.program("peers"), name)
+		return b.contender(name, nil, b.program("peers"), name)
 	}
-	return startContender(name, []int{on.greeting.Postgres}, b.program("peers"), name, "--database", on.greeting.Database)
+	return b.contender(name, []int{on.greeting.Postgres}, b.program("peers"), name, "--database", on.greeting.Database)
 }
 
 // rival is who stands beside, and what must come of it.
@@ -112,11 +112,11 @@ func (b *bench) beside(what string, size int, cpuGate float64, args []string, ri
 		}
 		entries = append(entries, entry{c, b.size(r.size)})
 	}
-	turns, err := inTurns(b.rounds(), entries...)
+	turns, err := b.inTurns(b.rounds(), entries...)
 	if err != nil {
 		return nil, err
 	}
-	cpu := median(turns[0], func(t turn) float64 { return t.micros })
+	cpu := median(turns[0], turn.cpu)
 	if cpuGate > 0 {
 		lines = append(lines, line{
 			what: what + ", CPU", ours: fmt.Sprintf("%.1f µs a job", cpu), gate: fmt.Sprintf("≤ %.0f µs", cpuGate), met: cpu <= cpuGate, cpu: cpu,
@@ -124,8 +124,8 @@ func (b *bench) beside(what string, size int, cpuGate float64, args []string, ri
 	}
 	for i, r := range rivals {
 		l := line{
-			what: what, ours: rate(turns[0]), cpu: cpu, ratio: ratio(turns[0], turns[i+1]),
-			beside: fmt.Sprintf("%s %s", r.says, rate(turns[i+1])),
+			what: what, ours: rate(turns[0]), cpu: cpu, ratio: ratio(turns[0], turns[i+1], turn.rate),
+			beside: fmt.Sprintf("%s %s (%.0f µs)", r.says, rate(turns[i+1]), median(turns[i+1], turn.cpu)),
 		}
 		if r.gate > 0 {
 			l.gate, l.met = fmt.Sprintf("≥ %.4g ×", r.gate), l.ratio >= r.gate
@@ -164,37 +164,45 @@ func (b *bench) processes() ([]line, error) {
 // crowd is how many agents stand for many.
 func (b *bench) crowd() int { return b.size(10_000) }
 
-func (b *bench) manyAgents() (lines []line, err error) {
-	few, err := b.rockpool("batch", "--agents=10")
+// manyAgents measures many agents in turns with few: the rate of jobs in batches,
+// then the latency of one at low load.
+func (b *bench) manyAgents() ([]line, error) {
+	many := strconv.Itoa(b.crowd())
+	turns, err := b.against(b.size(30_000), []string{"batch", "--agents=" + many}, []string{"batch", "--agents=10"})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, few.close()) }()
-	many, err := b.rockpool("batch", "--agents="+strconv.Itoa(b.crowd()))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, many.close()) }()
-	turns, err := inTurns(b.rounds(), entry{many, b.size(30_000)}, entry{few, b.size(30_000)})
-	if err != nil {
-		return nil, err
-	}
-	r := ratio(turns[0], turns[1])
-	lines = []line{{
-		what: fmt.Sprintf("jobs in batches, %d agents", b.crowd()), ours: rate(turns[0]), beside: "10 agents " + rate(turns[1]),
-		ratio: r, gate: "≥ 0.4 ×", met: r >= 0.4, cpu: median(turns[0], func(t turn) float64 { return t.micros }),
+	r := ratio(turns[0], turns[1], turn.rate)
+	lines := []line{{
+		what: fmt.Sprintf("jobs in batches, %s agents", many), ours: rate(turns[0]),
+		beside: fmt.Sprintf("10 agents %s (%.0f µs)", rate(turns[1]), median(turns[1], turn.cpu)),
+		ratio:  r, gate: "≥ 0.4 ×", met: r >= 0.4, cpu: median(turns[0], turn.cpu),
 	}}
-	alone, err := b.latencyOf()
+	turns, err = b.against(b.size(300), []string{"latency", "--agents=" + strconv.Itoa(b.crowd()-1)}, []string{"latency"})
 	if err != nil {
 		return lines, err
 	}
-	beside, err := b.latencyOf("--agents=" + strconv.Itoa(b.crowd()-1))
-	if err != nil {
-		return lines, err
-	}
-	r = beside.ResultRatio.P50 / alone.ResultRatio.P50 // each against the probe of its minutes
+	r = ratio(turns[0], turns[1], turn.result)
 	return append(lines, line{
-		what: "submit to result, p50, that many agents", ours: ms(beside.Result.P50), beside: "1 agent " + ms(alone.Result.P50),
+		what: "submit to result, p50, that many agents", ours: ms(median(turns[0], turn.result)), beside: "1 agent " + ms(median(turns[1], turn.result)),
 		ratio: r, gate: "≤ 1.5 ×", met: r <= 1.5,
 	}), nil
+}
+
+// against measures two loads of Rockpool in turns.
+func (b *bench) against(size int, ours, theirs []string) (turns [][]turn, err error) {
+	var entries []entry
+	defer func() {
+		for _, e := range entries {
+			err = errors.Join(err, e.close())
+		}
+	}()
+	for _, args := range [][]string{ours, theirs} {
+		c, err := b.rockpool(args...)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry{c, size})
+	}
+	return b.inTurns(b.rounds(), entries...)
 }

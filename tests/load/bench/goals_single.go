@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"strconv"
 )
@@ -23,20 +22,13 @@ type quantiles struct{ P50, P99 float64 }
 
 func ms(f float64) string { return fmt.Sprintf("%.2f ms", f) }
 
-func (b *bench) latencyOf(args ...string) (r latencyReport, err error) {
-	args = append([]string{"load", "latency", "--output=json", "--rounds=" + strconv.Itoa(b.rounds()), "--jobs=" + strconv.Itoa(b.size(300))}, args...)
-	command := exec.CommandContext(b.ctx, b.program("rockpool"), args...)
-	command.Stderr = os.Stderr
-	out, err := command.Output()
-	if err != nil {
-		return r, err
-	}
-	return r, json.Unmarshal(out, &r)
-}
-
 func (b *bench) latency() ([]line, error) {
-	r, err := b.latencyOf()
+	out, err := b.command(b.program("rockpool"), "load", "latency", "--output=json", "--rounds="+strconv.Itoa(b.rounds()), "--jobs="+strconv.Itoa(b.size(300))).Output()
 	if err != nil {
+		return nil, err
+	}
+	var r latencyReport
+	if err := json.Unmarshal(out, &r); err != nil {
 		return nil, err
 	}
 	of := func(what string, q, ratio quantiles, gate float64) []line {

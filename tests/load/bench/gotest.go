@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
-	"os"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,9 +16,7 @@ var processors = regexp.MustCompile(`-\d+$`)
 
 // goBench runs benchmarks of a package once and returns their metrics by name.
 func (b *bench) goBench(pkg, pattern, benchtime string) (map[string]metrics, error) {
-	command := exec.CommandContext(b.ctx, "go", "test", "-run", "^$", "-bench", pattern, "-benchtime", benchtime, "-timeout", "1h", pkg)
-	command.Stderr = os.Stderr
-	out, err := command.Output()
+	out, err := b.command("go", "test", "-run", "^$", "-bench", pattern, "-benchtime", benchtime, "-timeout", "1h", pkg).Output()
 	if err != nil {
 		return nil, fmt.Errorf("benchmark %s of %s: %w\n%s", pattern, pkg, err, out)
 	}
@@ -31,8 +26,8 @@ func (b *bench) goBench(pkg, pattern, benchtime string) (map[string]metrics, err
 // metricsOf reads what go test prints of benchmarks.
 func metricsOf(out []byte) map[string]metrics {
 	found := map[string]metrics{}
-	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
+	for text := range bytes.Lines(out) {
+		fields := strings.Fields(string(text))
 		if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
 			continue
 		}

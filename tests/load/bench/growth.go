@@ -1,13 +1,12 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,8 +58,11 @@ type loadReport struct {
 func (b *bench) growth(tables []string) error {
 	for _, name := range tables {
 		if !slices.ContainsFunc(growthSteps, func(s step) bool { return s.table == name }) {
-			return fmt.Errorf("there is no table %q: agents, pools, queue, database", name)
+			return usageError{fmt.Errorf("there is no table %q: agents, pools, queue, database", name)}
 		}
+	}
+	if err := growthMarks.check(b.write, b.quick, tables); err != nil {
+		return err
 	}
 	path := filepath.Join(b.bin, "growth.jsonl")
 	known, err := readGrown(path)
@@ -83,64 +85,73 @@ func (b *bench) growth(tables []string) error {
 		}
 		at := slices.IndexFunc(known, func(g grown) bool { return g.Commit == commit && g.Table == s.table && g.Step == s.name })
 		if at < 0 {
-			g, err := b.grow(path, commit, s)
+			g, err := b.grow(commit, s)
+			if err == nil {
+				at, known = len(known), append(known, g)
+				err = b.keepGrown(path, known)
+			}
 			if err != nil {
 				failed = append(failed, fmt.Errorf("%s %s: %w", s.table, s.name, err))
 				continue
 			}
-			at, known = len(known), append(known, g)
 		}
 		fmt.Fprintln(out, known[at].row())
 	}
-	if b.write != "" {
-		failed = append(failed, growthMarks.write(b.write, "```text\n"+text.String()+"```"))
+	if b.ctx.Err() == nil && failed == nil && b.write != "" {
+		return growthMarks.write(b.write, "```text\n"+text.String()+"```")
 	}
 	return errors.Join(append(failed, b.ctx.Err())...)
 }
 
-// grow measures a step and keeps it.
-func (b *bench) grow(path, commit string, s step) (g grown, err error) {
+// grow measures a step.
+func (b *bench) grow(commit string, s step) (grown, error) {
 	args := append([]string{"load"}, s.args...)
 	if b.quick {
 		args = append(args, "--rounds=2", "--jobs=3000")
 	}
-	command := exec.CommandContext(b.ctx, b.program("rockpool"), append(args, "--output=json")...)
-	command.Stderr = os.Stderr
-	out, err := command.Output()
+	g := grown{Commit: commit, Table: s.table, Step: s.name}
+	out, err := b.command(b.program("rockpool"), append(args, "--output=json")...).Output()
 	if err != nil {
 		return g, err
 	}
-	g = grown{Commit: commit, Table: s.table, Step: s.name}
-	if err := json.Unmarshal(out, &g.Report); err != nil {
-		return g, err
-	}
-	if b.quick {
-		return g, nil // it says too little to be kept
-	}
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return g, err
-	}
-	return g, errors.Join(json.NewEncoder(file).Encode(g), file.Close())
+	return g, json.Unmarshal(out, &g.Report)
 }
 
-func readGrown(path string) (list []grown, err error) {
-	file, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+// keepGrown keeps what was measured, unless that was quick: then it says too little.
+func (b *bench) keepGrown(path string, known []grown) error {
+	if b.quick {
+		return nil
 	}
-	if err != nil {
+	var text bytes.Buffer
+	lines := json.NewEncoder(&text)
+	for _, g := range known {
+		if err := lines.Encode(g); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(path+".new", text.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// readGrown reads what was kept; of a last line that is not whole nothing is known.
+func readGrown(path string) (list []grown, err error) {
+	content, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
+	for lines := json.NewDecoder(bytes.NewReader(content)); ; {
 		var g grown
-		if err := json.Unmarshal(lines.Bytes(), &g); err != nil {
+		switch err := lines.Decode(&g); {
+		case err == nil:
+			list = append(list, g)
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return list, nil
+		default:
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		list = append(list, g)
 	}
-	return list, nil
 }
 
 func (g grown) row() string {

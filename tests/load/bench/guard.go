@@ -71,7 +71,7 @@ func (b *bench) cpuRatio() (r record, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, probe.close()) }()
-	turns, err := inTurns(guardRounds, entry{ours, guardJobs}, entry{probe, guardJobs})
+	turns, err := b.inTurns(guardRounds, entry{ours, guardJobs}, entry{probe, guardJobs})
 	if err != nil {
 		return r, err
 	}

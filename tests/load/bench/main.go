@@ -25,10 +25,22 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	os.Exit(exitCode(run(ctx, os.Args[1:])))
+}
+
+// usageError is a command line that is wrong; nothing was measured.
+type usageError struct{ error }
+
+func exitCode(err error) int {
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, &usageError{}):
 		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+		return 64
 	}
+	fmt.Fprintln(os.Stderr, "bench:", err)
+	return 1
 }
 
 func run(ctx context.Context, args []string) error {
@@ -46,19 +58,22 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&b.write, "write", "", "put what is printed into this document too, between its marks")
 	record := flags.Bool("record", false, "of guard: keep what was measured as what later ones are compared with")
 	if err := flags.Parse(args); err != nil {
-		return err
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return usageError{err}
 	}
-	switch verb {
-	case "growth":
-		return b.growth(flags.Args())
-	case "guard":
+	switch {
+	case verb == "guard" && (flags.NArg() > 0 || b.quick || b.write != ""):
+		return usageError{errors.New("guard knows --record alone")}
+	case verb != "guard" && *record:
+		return usageError{errors.New("--record belongs to guard")}
+	case verb == "guard":
 		return b.guard(*record)
+	case verb == "growth":
+		return b.growth(flags.Args())
 	}
-	chosen, err := choose(flags.Args())
-	if err != nil {
-		return err
-	}
-	return b.measure(chosen)
+	return b.measure(flags.Args())
 }
 
 // choose finds the goals that are named; all of them without a name.
@@ -72,23 +87,33 @@ func choose(names []string) ([]goal, error) {
 			chosen = append(chosen, g)
 		}
 	}
-	if len(chosen) != len(names) {
-		return nil, fmt.Errorf("goals are %s", strings.Join(goalNames(), ", "))
+	for _, name := range names {
+		if !slices.Contains(goalNames(), name) {
+			return nil, usageError{fmt.Errorf("there is no goal %q: %s", name, strings.Join(goalNames(), ", "))}
+		}
 	}
 	return chosen, nil
 }
 
-// measure prints the table as it grows, and what did not run at its end.
-func (b *bench) measure(chosen []goal) error {
+// measure measures the goals that are named and prints the table as it grows. What
+// did not run is told at its end, and then nothing is written.
+func (b *bench) measure(names []string) error {
+	chosen, err := choose(names)
+	if err != nil {
+		return err
+	}
+	if err := tableMarks.check(b.write, b.quick, names); err != nil {
+		return err
+	}
 	facts := b.facts()
 	fmt.Fprintf(b.out, "%s\n\n%s\n", strings.Join(facts, "\n"), row(head))
 	var table []line
 	var failed []error
 	for _, g := range chosen {
-		if b.ctx.Err() != nil {
-			return b.ctx.Err()
-		}
 		lines, err := g.measure(b)
+		if b.ctx.Err() != nil {
+			return errors.Join(b.ctx.Err(), err)
+		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", g.name, err))
 			lines = append(lines, line{goal: g.name, what: "did not run"})
@@ -99,8 +124,8 @@ func (b *bench) measure(chosen []goal) error {
 		b.print(lines)
 		table = append(table, lines...)
 	}
-	if b.write != "" {
-		failed = append(failed, tableMarks.write(b.write, tableText(facts, table)))
+	if b.write != "" && failed == nil {
+		return tableMarks.write(b.write, tableText(facts, table))
 	}
 	return errors.Join(failed...)
 }

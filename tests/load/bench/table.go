@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -53,7 +53,7 @@ func (l line) cells() []string {
 
 var (
 	head   = []string{"GOAL", "WHAT", "ROCKPOOL", "BESIDE", "RATIO", "GATE", "CPU-µs/OP", ""}
-	widths = []int{4, 54, 16, 32, 6, 10, 9, 7}
+	widths = []int{4, 54, 16, 48, 6, 10, 9, 7}
 )
 
 func (b *bench) print(lines []line) {
@@ -88,13 +88,9 @@ func commitName() string {
 
 // field is the value of the first "name : value" line of a file.
 func field(path, name string) string {
-	file, err := os.Open(path)
-	if err != nil {
-		return "unknown"
-	}
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		if key, value, found := strings.Cut(lines.Text(), ":"); found && strings.TrimSpace(key) == name {
+	content, _ := os.ReadFile(path)
+	for line := range strings.Lines(string(content)) {
+		if key, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(key) == name {
 			return strings.TrimSpace(value)
 		}
 	}
@@ -127,16 +123,47 @@ var (
 
 // write replaces what stands between the marks of a document.
 func (m marks) write(path, text string) error {
+	before, after, err := m.around(path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(before+m.begin+"\n\n"+strings.TrimSpace(text)+"\n\n"+m.end+after), 0o644)
+}
+
+// around is what stands before and behind the marks.
+func (m marks) around(path string) (before, after string, err error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("read the document: %w", err)
+		return "", "", fmt.Errorf("read the document: %w", err)
 	}
 	before, rest, begins := strings.Cut(string(content), m.begin)
 	_, after, ends := strings.Cut(rest, m.end)
 	if !begins || !ends {
-		return fmt.Errorf("%s has no line %s with a line %s after it", path, m.begin, m.end)
+		return "", "", fmt.Errorf("%s has no line %s with a line %s after it", path, m.begin, m.end)
 	}
-	return os.WriteFile(path, []byte(before+m.begin+"\n\n"+strings.TrimSpace(text)+"\n\n"+m.end+after), 0o644)
+	return before, after, nil
+}
+
+// check refuses, before anything is measured, to write what must stay as it is: a
+// document without the marks, and whatever is not the whole of it.
+func (m marks) check(path string, quick bool, names []string) error {
+	switch {
+	case path == "":
+		return nil
+	case quick || len(names) > 0:
+		return usageError{errors.New("--write keeps a full run: it goes with neither --quick nor names")}
+	}
+	_, _, err := m.around(path)
+	if err == nil {
+		var file *os.File
+		if file, err = os.OpenFile(path, os.O_WRONLY, 0); err == nil {
+			err = file.Close()
+		}
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	return nil
 }
 
 // tableText is the table as it stands in a document.
