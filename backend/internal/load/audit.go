@@ -15,14 +15,15 @@ type Books struct {
 	Accepted int64 `json:"accepted"` // answered with 201
 	Stored   int64 `json:"stored"`   // results that agents were told are kept; -1: nobody counted
 	store.Ledger
-	Sampled int `json:"sampled"` // jobs that were read again over REST
+	answered uint64 // the sum of the accepted jobs' ids, as the ledger has that of the rows
+	Sampled  int    `json:"sampled"` // jobs that were read again over REST
 }
 
 // settleWait is how long what runs at the end may take.
 const settleWait = time.Minute
 
 // audit lets what runs end and compares the books: accepted = done + queued +
-// failed, nothing reserved, and one result for each job that has ended.
+// failed, the same jobs, nothing reserved, and one result for each job that has ended.
 func (s *stage) audit(ctx context.Context) (b Books, err error) {
 	if err := s.drainPools(ctx); err != nil {
 		return b, err
@@ -30,8 +31,7 @@ func (s *stage) audit(ctx context.Context) (b Books, err error) {
 	if b.Ledger, err = s.settle(ctx); err != nil {
 		return b, err
 	}
-	accepted, _ := s.flow.counts()
-	b.Accepted = int64(accepted)
+	b.Accepted, b.answered = s.taken.Load(), s.ids.Load()
 	if b.Stored, err = s.stored(ctx, b.Ended); err != nil {
 		return b, err
 	}
@@ -108,6 +108,8 @@ func (b Books) agree() error {
 	switch {
 	case b.Accepted != rows || b.Accepted != good+queued+failed:
 		return fmt.Errorf("%d jobs were accepted, and there are %d: %d done, %d queued, %d failed", b.Accepted, rows, good, queued, failed)
+	case b.answered != b.IDs:
+		return fmt.Errorf("%d jobs were accepted, and there are as many, but not the same: some are lost, and others stand in their place", b.Accepted)
 	case failed > 0:
 		return fmt.Errorf("%d of %d jobs failed", failed, b.Accepted)
 	case b.Reserved != 0:

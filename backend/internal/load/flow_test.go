@@ -56,14 +56,15 @@ func TestBooks_AgreeOrSayWhatDoesNot(t *testing.T) {
 		t.Fatalf("books that agree: %v", err)
 	}
 	for what, spoil := range map[string]func(*Books){
-		"a job that nobody accepted":    func(b *Books) { b.States["queued"]++ },
-		"a job that vanished":           func(b *Books) { b.States["queued"]-- },
-		"a job that still runs":         func(b *Books) { b.States["queued"]--; b.States["offered"]++ },
-		"a job that failed":             func(b *Books) { b.States["succeeded"]--; b.States["failed"]++ },
-		"a slot that is still reserved": func(b *Books) { b.Reserved = 1 },
-		"an end without a result":       func(b *Books) { b.Resultless = 1 },
-		"a result that was not counted": func(b *Books) { b.Stored-- },
-		"a result too many":             func(b *Books) { b.Stored++ },
+		"a job that nobody accepted":                          func(b *Books) { b.States["queued"]++ },
+		"a job that vanished":                                 func(b *Books) { b.States["queued"]-- },
+		"a job that was lost, and another that nobody posted": func(b *Books) { b.IDs++ },
+		"a job that still runs":                               func(b *Books) { b.States["queued"]--; b.States["offered"]++ },
+		"a job that failed":                                   func(b *Books) { b.States["succeeded"]--; b.States["failed"]++ },
+		"a slot that is still reserved":                       func(b *Books) { b.Reserved = 1 },
+		"an end without a result":                             func(b *Books) { b.Resultless = 1 },
+		"a result that was not counted":                       func(b *Books) { b.Stored-- },
+		"a result too many":                                   func(b *Books) { b.Stored++ },
 	} {
 		b := good()
 		spoil(&b)

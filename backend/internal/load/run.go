@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -179,11 +180,16 @@ func (s *stage) submit(ctx context.Context, size int) error {
 		return fmt.Errorf("submit a batch: %w", err)
 	}
 	for _, item := range answer.Items {
-		if item.ID == "" {
+		if item.Status != http.StatusCreated {
 			return fmt.Errorf("the server refused a job: %d %+v", item.Status, item.Problem)
 		}
+		if err := s.take(item.ID); err != nil {
+			return err
+		}
 	}
-	s.taken.Add(int64(size))
+	if len(answer.Items) != size {
+		return fmt.Errorf("the server answers for %d of %d jobs", len(answer.Items), size)
+	}
 	s.remember(house, answer.Items[size-1].ID)
 	return nil
 }
@@ -224,6 +230,9 @@ func (s *stage) runJob(ctx context.Context) error {
 	job, err := house.client.RunJob(ctx, s.job(house), requestWait)
 	if err != nil {
 		return fmt.Errorf("submit a job: %w", err)
+	}
+	if err := s.take(job.ID); err != nil {
+		return err
 	}
 	if job.State != "succeeded" {
 		return fmt.Errorf("job %s is %s after %v", job.ID, job.State, requestWait)

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"rockpool/backend/internal/client"
 	"rockpool/backend/internal/rest"
 	"rockpool/backend/internal/store"
+	"rockpool/shared/ids"
 )
 
 // stage is a server with all that a load of jobs needs around it.
@@ -23,8 +25,9 @@ type stage struct {
 	houses  []house
 	agents  agents
 	flow    *flow
-	turn    atomic.Int64 // of houses
-	taken   atomic.Int64 // jobs that the server has answered for
+	turn    atomic.Int64  // of houses
+	taken   atomic.Int64  // jobs that the server has answered with 201
+	ids     atomic.Uint64 // of these, summed as store.Ledger sums them
 
 	mu      sync.Mutex
 	samples []sample
@@ -178,6 +181,17 @@ func (s *stage) job(h house) rest.JobRequest {
 		return rest.JobRequest{App: h.app, Runner: processRunner}
 	}
 	return rest.JobRequest{App: h.app, Runner: "noop"}
+}
+
+// take counts a job that the server has taken.
+func (s *stage) take(job string) error {
+	id, err := ids.ParseJobID(job)
+	if err != nil {
+		return fmt.Errorf("the server answers with a job without an id: %w", err)
+	}
+	s.ids.Add(binary.BigEndian.Uint64(id[8:]))
+	s.taken.Add(1)
+	return nil
 }
 
 // samplesKept is how many jobs are read again at the end.

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"math/big"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -14,6 +16,9 @@ type Ledger struct {
 	Superseded int64            `json:"superseded"` // attempts that were not the last of their jobs
 	Reserved   int64            `json:"reserved"`   // slots and units of other resources that nodes have reserved
 	Bytes      int64            `json:"bytes"`      // of the whole database
+	// IDs sums the last eight bytes of the jobs' ids, which are random, and wraps: two
+	// sets of as many jobs with the same sum are the same.
+	IDs uint64 `json:"-"`
 }
 
 // Open counts jobs that have not ended. It reads the index of these alone.
@@ -42,9 +47,25 @@ func (p *Probe) Ledger(ctx context.Context) (l Ledger, err error) {
 		if err != nil {
 			return err
 		}
-		return tx.QueryRow(ctx, `SELECT (SELECT count(*) FROM attempts), pg_database_size(current_database()),
-			(SELECT coalesce(sum(reserved_slots), 0) FROM nodes) + (SELECT coalesce(sum(reserved), 0) FROM node_resources)`).
-			Scan(&l.Superseded, &l.Bytes, &l.Reserved)
+		var sum string
+		err = tx.QueryRow(ctx, `SELECT (SELECT count(*) FROM attempts), pg_database_size(current_database()),
+			(SELECT coalesce(sum(reserved_slots), 0) FROM nodes) + (SELECT coalesce(sum(reserved), 0) FROM node_resources),
+			(SELECT coalesce(sum(('x' || right(encode(uuid_send(id), 'hex'), 16))::bit(64)::bigint), 0)::text FROM jobs)`).
+			Scan(&l.Superseded, &l.Bytes, &l.Reserved, &sum)
+		if err != nil {
+			return err
+		}
+		l.IDs, err = wrapped(sum)
+		return err
 	})
 	return l, problem("read what became of the jobs", err)
+}
+
+// wrapped is a sum modulo 2^64.
+func wrapped(sum string) (uint64, error) {
+	n, ok := new(big.Int).SetString(sum, 10)
+	if !ok {
+		return 0, fmt.Errorf("the sum of the ids is %q", sum)
+	}
+	return n.Mod(n, new(big.Int).Lsh(big.NewInt(1), 64)).Uint64(), nil
 }
