@@ -155,11 +155,18 @@ func (s *stage) leave(ctx context.Context, err error) error {
 	return err
 }
 
+// deathWait is how long a process that dies may take to be gone.
+const deathWait = 2 * time.Second
+
 // cause is the end of a process, where one has ended, or what the server's log
 // complains of beside the error.
 func (s *stage) cause(err error) error {
 	if s.server == nil {
 		return err
+	}
+	select { // who talks to a server may see its end before its parent does
+	case <-s.server.child.ended:
+	case <-time.After(deathWait):
 	}
 	gone := s.server.child.alive()
 	if gone == nil && s.agents != nil {
