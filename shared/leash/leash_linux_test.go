@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestStart_EndsAChildWithItsParentWhateverItDiesBy(t *testing.T) {
-	for _, death := range []syscall.Signal{syscall.SIGKILL, syscall.SIGHUP} {
+	for _, death := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 		parent := exec.Command(os.Args[0])
 		parent.Env = append(os.Environ(), parentVariable+"=1")
 		out, err := parent.StdoutPipe()

@@ -86,7 +86,8 @@ func startLoad(t *testing.T) *startedLoad {
 		t.Fatal(err)
 	}
 	l := &startedLoad{t: t, folder: folder}
-	l.command = exec.Command(rig.Binary(t, "rockpool"), "load", "process", "--on-demand", "--agents-bin="+rig.Binary(t, "rockpool-agent"))
+	// As a terminal starts it: under nohup a hang-up would be nothing to end by.
+	l.command = exec.Command("env", "--default-signal=HUP", rig.Binary(t, "rockpool"), "load", "process", "--on-demand", "--agents-bin="+rig.Binary(t, "rockpool-agent"))
 	l.command.Env, l.command.Stderr = append(os.Environ(), "TMPDIR="+folder), &l.errs
 	if l.in, err = l.command.StdinPipe(); err != nil {
 		t.Fatal(err)
