@@ -211,7 +211,7 @@ func (s *session) send(bodies ...wire.Body) {
 	}
 }
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // expect waits for the next message but heartbeats, which must be of the type.
 func expect[T wire.Body](s *session) T {

@@ -26,6 +26,18 @@ func (u *tenant) awaitNode(name string, limit time.Duration, want string, is fun
 	return node
 }
 
+// awaitConfirmed waits until the server knows that the node has what its newest session
+// gave it. Until then its welcome may be lost, and who shows the value before is the
+// node itself.
+func (u *tenant) awaitConfirmed(name string) {
+	u.t.Helper()
+	rig.Await(u.t, patience, func() (bool, string) {
+		is := query[string](u.t, u.s, `SELECT octet_length(chain_pending) / 32 || ' pending, ' || octet_length(chain_past) / 32 || ' past'
+			FROM node_identities WHERE node_id = $1`, name)
+		return strings.HasPrefix(is, "0 pending") && !strings.HasSuffix(is, " 0 past"), is
+	})
+}
+
 func inQuarantine(n backendtest.Node) bool {
 	return slices.ContainsFunc(n.Holds, func(h backendtest.Hold) bool { return h.Kind == "quarantine" })
 }
@@ -73,6 +85,7 @@ func TestCase_N35_ACopiedStateDirectoryAndTheFirstIsKept(t *testing.T) {
 	b := a.Copy(t)
 	before := a.AwaitLease(t, u.s, "ready").Epoch
 	u.awaitNode(a.Name, patience, "the copy took over", func(n backendtest.Node) bool { return n.Epoch > 1 && n.Epoch >= before })
+	u.awaitConfirmed(a.Name)
 	a.Kill(t)
 	a.Start(t)
 	held := u.awaitNode(a.Name, patience, "in quarantine", inQuarantine)
@@ -111,11 +124,12 @@ func on(machine string) func(wire.Hello) wire.Body {
 }
 
 // settled has had a second session, so that it has shown what the first one gave.
-func settled(t *testing.T, n *rig.RawNode) {
-	t.Helper()
+func (u *tenant) settled(n *rig.RawNode) {
+	u.t.Helper()
 	n.Cut()
-	n.Join(t)
-	n.Send(t, wire.Heartbeat{Accepting: true, Health: wire.Health{OK: true}})
+	n.Join(u.t)
+	n.Send(u.t, wire.Heartbeat{Accepting: true, Health: wire.Health{OK: true}})
+	u.awaitConfirmed(n.Name)
 }
 
 // copyOf is the same node on another machine.
@@ -132,7 +146,7 @@ func TestCase_D14_TwoMachinesWithOneImage(t *testing.T) {
 	t.Parallel()
 	u := newTenant(t, server(t))
 	n := u.node("1", rig.RawOptions{Say: on("machine-1")})
-	settled(t, n)
+	u.settled(n)
 	clone := u.copyOf(n, "machine-2")
 	refused := func(of *rig.RawNode) {
 		t.Helper()
@@ -169,7 +183,7 @@ func TestCase_N30_AStolenSecretIsSeenWithTheNextHello(t *testing.T) {
 	t.Parallel()
 	u := newTenant(t, server(t))
 	n := u.node("1", rig.RawOptions{})
-	settled(t, n)
+	u.settled(n)
 	thief := u.copyOf(n, "")
 	thief.Chain, thief.Epoch = "", 0
 	if err := thief.Connect(t.Context()); err == nil || !strings.Contains(err.Error(), "duplicate_identity") {
@@ -192,7 +206,7 @@ func TestCase_N35_LostWelcomesHoldNobody(t *testing.T) {
 	var crowd []*rig.RawNode
 	for i := range nodes {
 		n := u.node(strconv.Itoa(i+1), rig.RawOptions{})
-		settled(t, n)
+		u.settled(n)
 		crowd = append(crowd, n)
 	}
 	for _, n := range crowd {

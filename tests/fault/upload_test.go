@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,6 +32,8 @@ outputs = ["made", "sum"]
 success = { outputs = ["made", "sum"] }
 `
 
+const made = 4_000_000 // bytes of a job's larger file
+
 // uploads is a fleet of one node whose agent is killed again and again.
 type uploads struct {
 	t      *testing.T
@@ -40,11 +43,10 @@ type uploads struct {
 	db     *pgx.Conn
 	random *rand.Rand
 	jobs   []string
-	midway int // kills while a file was on its way
 }
 
 // TestKill9Agent_EachResultOnceAndNoPartForTheWhole kills the agent at random moments
-// of its jobs, at every other one while it uploads.
+// of its jobs, at every other one while the server has a part of a file.
 func TestKill9Agent_EachResultOnceAndNoPartForTheWhole(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -65,10 +67,6 @@ func TestKill9Agent_EachResultOnceAndNoPartForTheWhole(t *testing.T) {
 	u.submit(jobs)
 	for i := range kills {
 		u.strike(i%2 == 0)
-	}
-	t.Logf("%d of %d kills in the midst of an upload", u.midway, kills)
-	if u.midway == 0 {
-		t.Error("no kill hit an upload: nothing is shown")
 	}
 	u.check()
 }
@@ -100,21 +98,36 @@ func (u *uploads) strike(inUpload bool) {
 		return works || u.open() == 0, state
 	})
 	if inUpload {
-		rig.Await(u.t, time.Minute, func() (bool, string) {
-			if u.underway() {
-				return true, ""
-			}
-			_, state := u.works() // the hold comes a moment after the agent
-			return u.open() == 0, state
-		})
+		u.freeze()
+		defer u.server.Signal(syscall.SIGCONT)
 	} else {
 		<-time.After(time.Duration(u.random.IntN(300)) * time.Millisecond)
 	}
 	u.agent.Kill(u.t)
-	if u.underway() {
-		u.midway++
-	}
 	u.agent.Start(u.t)
+}
+
+// freeze stops the server while it has a part of a file that this agent sends: the
+// kill that follows hits an upload, however fast those are.
+func (u *uploads) freeze() {
+	before := u.incoming()
+	rig.Await(u.t, 2*time.Minute, func() (bool, string) {
+		for range 200 {
+			if u.grows(before) {
+				u.server.Freeze(u.t)
+				if u.grows(before) {
+					return true, ""
+				}
+				u.server.Signal(syscall.SIGCONT)
+			}
+			<-time.After(time.Millisecond)
+		}
+		if u.open() == 0 {
+			u.submit(1)
+		}
+		_, state := u.works() // the hold comes a moment after the agent
+		return false, state
+	})
 }
 
 // works reports that the agent has work. A node that comes back so often is held: its
@@ -130,19 +143,29 @@ func (u *uploads) works() (bool, string) {
 
 func (u *uploads) folder(name string) string { return filepath.Join(u.server.Dir, "artifacts", name) }
 
-// underway reports a file that grows, or grew a moment ago: what earlier attempts
-// left lies beside it.
-func (u *uploads) underway() (found bool) {
+// incoming are the sizes of the files that the server has not whole.
+func (u *uploads) incoming() map[string]int64 {
 	entries, err := os.ReadDir(u.folder("incoming"))
 	if err != nil {
 		u.t.Fatal(err)
 	}
+	sizes := map[string]int64{}
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Size() > 0 && time.Since(info.ModTime()) < time.Second {
-			found = true
+		if info, err := e.Info(); err == nil { // else it is whole by now
+			sizes[e.Name()] = info.Size()
 		}
 	}
-	return found
+	return sizes
+}
+
+// grows reports a part of a larger file that was not there, or was smaller.
+func (u *uploads) grows(before map[string]int64) bool {
+	for name, size := range u.incoming() {
+		if size > before[name] && size > made/100 && size < made {
+			return true
+		}
+	}
+	return false
 }
 
 func (u *uploads) query(sql string) (n int) {
@@ -198,15 +221,15 @@ func (u *uploads) checkJob(id string) (again int) {
 		u.t.Errorf("job %s ended %s with %d attempts that succeeded and outputs %v", id, job.State, accepted, job.Outputs)
 		return 0
 	}
-	var sum, made bytes.Buffer
-	for name, to := range map[string]*bytes.Buffer{"sum": &sum, "made": &made} {
+	var sum, file bytes.Buffer
+	for name, to := range map[string]*bytes.Buffer{"sum": &sum, "made": &file} {
 		if _, err := u.user.GetArtifact(ctx, job.Outputs[name], to); err != nil { // it checks the digest
 			u.t.Errorf("output %s of %s: %v", name, id, err)
 		}
 	}
 	word, _, _ := strings.Cut(sum.String(), " ")
-	if made.Len() != 4_000_000 || job.Outputs["made"] != "sha256:"+word {
-		u.t.Errorf("job %s made %s, the server has %s of %d bytes", id, word, job.Outputs["made"], made.Len())
+	if file.Len() != made || job.Outputs["made"] != "sha256:"+word {
+		u.t.Errorf("job %s made %s, the server has %s of %d bytes", id, word, job.Outputs["made"], file.Len())
 	}
 	return len(list.Items) - 1
 }

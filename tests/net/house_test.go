@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long a condition may take on a busy machine.
-const patience = 60 * time.Second
+const patience = time.Minute
 
 // house is a user with an app whose nodes stand in a site of their own.
 type house struct {

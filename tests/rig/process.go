@@ -2,8 +2,10 @@ package rig
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -71,6 +73,18 @@ func (p *Process) Log() string { return p.errs.String() }
 
 // Signal sends a signal to the program itself.
 func (p *Process) Signal(s syscall.Signal) { _ = p.command.Process.Signal(s) }
+
+// Freeze stops the program where it is, and waits until it stands still; SIGCONT lets
+// it go on.
+func (p *Process) Freeze(t testing.TB) {
+	t.Helper()
+	p.Signal(syscall.SIGSTOP)
+	Await(t, stopLimit, func() (bool, string) {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/stat")
+		_, state, _ := bytes.Cut(stat, []byte(") "))
+		return bytes.HasPrefix(state, []byte("T")), fmt.Sprintf("%s is not frozen: %s, %v", p.name, stat, err)
+	})
+}
 
 // Ended is closed once the program is gone.
 func (p *Process) Ended() <-chan struct{} { return p.ended }

@@ -161,7 +161,7 @@ func (r *rig) start(payload wire.Payload) nodecore.Ref {
 }
 
 // patience is how long a condition may take before a test gives up.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func (r *rig) wait() Done {
 	r.t.Helper()

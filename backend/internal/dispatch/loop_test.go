@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a condition may take before a test gives up.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func receive[T any](t *testing.T, what string, c <-chan T) T {
 	t.Helper()

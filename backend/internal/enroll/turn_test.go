@@ -109,6 +109,7 @@ func TestLookup_WhatWaitsGoesTogether(t *testing.T) {
 				t.Errorf("who gave up has %v", got.err)
 			}
 		}
+		synctest.Wait() // the second one is under way, and it is the one that is answered
 		store.answers <- struct{}{}
 		for i, a := range askers {
 			switch got := <-a; {

@@ -25,7 +25,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a condition may take before a test gives up.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // rig is a gateway behind a real server, with a real desk.
 type rig struct {
