@@ -137,7 +137,8 @@ func (b *bench) beside(what string, size int, cpuGate float64, args []string, ri
 
 func rate(turns []turn) string { return fmt.Sprintf("%.0f/s", median(turns, turn.rate)) }
 
-func (b *bench) batches() ([]line, error) {
+// batches measures both ends of what the goal is about, 10 agents and 100.
+func (b *bench) batches() (lines []line, err error) {
 	rivals := []rival{
 		{name: load.ProbeInsertUpdate, says: "insert 512, update", size: 30_000, on: true, gate: 0.33},
 		{name: "river-bulk-shipped", says: "River as it ships, bulk", size: 10_000, peer: true, on: true, gate: 2.5},
@@ -148,7 +149,13 @@ func (b *bench) batches() ([]line, error) {
 	if hasRedis() {
 		rivals = append(rivals, rival{name: "asynq", says: "asynq, fsync always", size: 3_000, peer: true})
 	}
-	return b.beside("durable jobs in batches, 10 agents", 30_000, 70, []string{"batch", "--agents=10"}, rivals...)
+	for _, agents := range []string{"10", "100"} {
+		more, err := b.beside("durable jobs in batches, "+agents+" agents", 30_000, 70, []string{"batch", "--agents=" + agents}, rivals...)
+		if lines = append(lines, more...); err != nil {
+			return lines, err
+		}
+	}
+	return lines, nil
 }
 
 func (b *bench) singles() ([]line, error) {
