@@ -161,11 +161,12 @@ func (a *Agenda[T]) nextFilled(t fleet.Time) fleet.Time {
 // Move plans everything anew, for the time that to gives; of one time, in the order
 // of before.
 func (a *Agenda[T]) Move(to func(what *T) fleet.Time) {
-	all := make([]T, 0, a.size)
+	all, now := make([]T, 0, a.size), a.now
 	for a.size > 0 {
 		_, what := a.Pop()
 		all = append(all, what)
 	}
+	a.now = now // no millisecond after it has begun
 	for i := range all {
 		a.Add(to(&all[i]), all[i])
 	}

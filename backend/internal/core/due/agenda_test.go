@@ -66,3 +66,28 @@ func TestAgenda_KeepsTheOrder(t *testing.T) {
 		}
 	})
 }
+
+// What is near has lists after a move as before it, however far ahead the last is
+// planned: else all that comes from then on would wait in the heap.
+func TestAgenda_MovesNothingNearIntoTheHeap(t *testing.T) {
+	a := NewAgenda[int]()
+	for n := range 100 {
+		a.Add(fleet.Time(n), n)
+	}
+	a.Add(1000*nearby, 100)
+	a.Pop()
+	a.Move(func(n *int) fleet.Time { return fleet.Time(*n + 40) })
+	a.Add(50, 101)
+	if far := len(a.far.list); far != 0 {
+		t.Errorf("%d of what is near lie in the heap", far)
+	}
+	for want := fleet.Time(41); a.Len() > 0; want++ {
+		at, n := a.Pop()
+		if n == 101 {
+			want--
+		}
+		if at != want {
+			t.Fatalf("%d at %d, want %d", n, at, want)
+		}
+	}
+}
