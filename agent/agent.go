@@ -159,7 +159,7 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 	if err != nil {
 		return err
 	}
-	results, err := spool.Open(filepath.Join(id.Dir(), "spool"))
+	results, err := spool.Open(filepath.Join(id.Dir(), "spool"), a.log)
 	if err != nil {
 		return err
 	}

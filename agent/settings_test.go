@@ -151,7 +151,7 @@ func seenNode(t *testing.T, c Config) string {
 		t.Fatal(err)
 	}
 	defer func() { _ = id.Close() }()
-	results, err := spool.Open(filepath.Join(c.StateDir, "spool"))
+	results, err := spool.Open(filepath.Join(c.StateDir, "spool"), discard())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,13 +7,10 @@ package spool
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
+	"log/slog"
 	"slices"
 	"sync"
 
-	"rockpool/shared/ids"
 	"rockpool/shared/nodecore"
 	"rockpool/shared/wire"
 )
@@ -27,6 +24,7 @@ var ErrUnreadable = errors.New("spooled result is unreadable")
 // Spool is a folder of results. Safe for concurrent use.
 type Spool struct {
 	dir string
+	log *slog.Logger
 
 	mu      sync.Mutex
 	entries []entry  // oldest first
@@ -37,90 +35,22 @@ type Spool struct {
 
 // entry is where a result lies.
 type entry struct {
-	ref nodecore.Ref
-	in  *segment
-	at  int64
+	ref      nodecore.Ref
+	in       *segment
+	at, size int64
 }
 
-// Open reads the folder, which it makes if it is missing.
-func Open(dir string) (*Spool, error) {
-	s := &Spool{dir: dir}
+// Open reads the folder, which it makes if it is missing. What it can't read it says
+// in the log, and keeps for people. log nil: the default.
+func Open(dir string, log *slog.Logger) (*Spool, error) {
+	if log == nil {
+		log = slog.Default()
+	}
+	s := &Spool{dir: dir, log: log}
 	if err := s.load(); err != nil {
 		return nil, fmt.Errorf("open the spool: %w", err)
 	}
 	return s, nil
-}
-
-func (s *Spool) load() error {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return err
-	}
-	files, err := os.ReadDir(s.dir)
-	if err != nil {
-		return err
-	}
-	var numbers []int64
-	for _, f := range files {
-		if n, ok := parseName(f.Name()); ok {
-			numbers = append(numbers, n)
-		}
-	}
-	slices.Sort(numbers)
-	for _, n := range numbers {
-		if err := s.loadSegment(n); err != nil {
-			return err
-		}
-	}
-	s.safe = len(s.entries)
-	return nil
-}
-
-// loadSegment reads the file of an earlier life, to which nothing is added.
-func (s *Spool) loadSegment(number int64) error {
-	path := filepath.Join(s.dir, segmentName(number))
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return errors.Join(err, file.Close())
-	}
-	s.last = number
-	in := &segment{file: file, path: path, size: info.Size()}
-	for at, torn := int64(0), false; ; {
-		state, frame, err := in.read(at)
-		if frame == nil {
-			break
-		}
-		in.spoilt = in.spoilt || torn // not by a crash: there is more behind it
-		ref, refErr := refOf(frame)
-		torn = errors.Join(err, refErr) != nil
-		if !torn && state == recordKept && s.index(ref) < 0 {
-			s.entries = append(s.entries, entry{ref, in, at})
-			in.kept++
-		}
-		at += headSize + int64(len(frame))
-	}
-	return s.tidy(in)
-}
-
-// refOf reads whose result a frame holds.
-func refOf(frame []byte) (nodecore.Ref, error) {
-	r, err := decode(frame)
-	if err != nil {
-		return nodecore.Ref{}, err
-	}
-	job, err := ids.ParseJobID(r.Job)
-	return nodecore.Ref{Job: job, Attempt: int32(r.Attempt)}, err
-}
-
-func decode(frame []byte) (wire.Result, error) {
-	messages, err := wire.DecodeFrame(frame, wire.DefaultLimits())
-	if err != nil {
-		return wire.Result{}, err
-	}
-	return wire.Decode[wire.Result](messages[0])
 }
 
 // Refs lists the results, oldest first.
@@ -152,11 +82,11 @@ func (s *Spool) Add(ref nodecore.Ref, r wire.Result) error {
 	if err := s.room(); err != nil {
 		return fmt.Errorf("spool a result: %w", err)
 	}
-	at, err := s.open.add(frame)
+	at, size, err := s.open.add(frame)
 	if err != nil {
 		return fmt.Errorf("spool a result: %w", err)
 	}
-	s.entries = append(s.entries, entry{ref, s.open, at})
+	s.entries = append(s.entries, entry{ref, s.open, at, size})
 	return nil
 }
 
@@ -207,16 +137,13 @@ func (s *Spool) Get(ref nodecore.Ref) (wire.Result, error) {
 		return wire.Result{}, fmt.Errorf("no result of %s attempt %d in the spool", ref.Job, ref.Attempt)
 	}
 	e := s.entries[i]
-	_, frame, err := e.in.read(e.at)
+	frame, err := e.in.read(e.at, e.size)
 	var r wire.Result
 	if err == nil {
 		r, err = decode(frame)
 	}
 	if err == nil {
 		return r, nil
-	}
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
 	}
 	e.in.spoilt = true
 	return wire.Result{}, fmt.Errorf("%w: %s: %w", ErrUnreadable, e.in.path, errors.Join(err, s.take(i)))
