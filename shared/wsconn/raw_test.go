@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long a test waits for something that should come at once.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // serve starts a server whose connections come out of the channel.
 func serve(t *testing.T, options AcceptOptions) (address string, accepted <-chan *Conn) {

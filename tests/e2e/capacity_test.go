@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rockpool/backend/backendtest"
+	"rockpool/shared/wire"
 	"rockpool/tests/rig"
 )
 
@@ -53,6 +54,10 @@ func TestCase_C1_ParallelSubmitsNeverOverfillANode(t *testing.T) {
 			jobs[i] = job
 		})
 	}
+	taken := make([]wire.Offer, 0, len(jobs)) // at once, before their time is over
+	for range 8 {
+		taken = append(taken, n.Accept(t))
+	}
 	posts.Wait()
 	states := map[string]int{}
 	for _, job := range jobs {
@@ -61,9 +66,12 @@ func TestCase_C1_ParallelSubmitsNeverOverfillANode(t *testing.T) {
 	if states["offered"]+states["running"] != 8 || states["queued"] != 56 {
 		t.Errorf("the answers are %v, want 8 with a node and 56 queued", states)
 	}
-	for range jobs { // each end lets the next one in
-		offer := n.Take(t)
-		n.Report(t, rig.Succeed(offer))
+	for i := range jobs {
+		n.Begin(t, taken[i])
+		n.Report(t, rig.Succeed(taken[i]))
+		if len(taken) < len(jobs) { // each end lets the next one in
+			taken = append(taken, n.Accept(t))
+		}
 	}
 	for _, job := range jobs {
 		u.await(job.ID, "succeeded")

@@ -32,9 +32,9 @@ func TestMain(m *testing.M) {
 // patience is how long a condition may take on a busy machine.
 const patience = time.Minute
 
-// atOnce is the most that what is pushed may take there: whatever is looked for
-// again from time to time comes later.
-const atOnce = 10 * time.Second
+// atOnce is the most that what is pushed may take there: a console's session, and
+// whatever else is looked for again from time to time, is so every 30 s.
+const atOnce = 20 * time.Second
 
 // Times of the shared server: short, and long enough for a machine that is busy
 // with other tests: a scripted node answers offers one after the other.

@@ -181,7 +181,7 @@ func (w *watcher) follow(b *testing.B, client *backendtest.Client, jobs int) (to
 }
 
 func (w *watcher) await(ctx context.Context, id string) error {
-	overdue := time.After(30 * time.Second)
+	overdue := time.After(time.Minute)
 	for {
 		select {
 		case ended := <-w.ended:

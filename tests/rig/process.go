@@ -106,7 +106,7 @@ func (p *Process) Stop(t testing.TB) {
 	p.Wait(t, stopLimit)
 }
 
-const stopLimit = 30 * time.Second
+const stopLimit = time.Minute
 
 // Wait waits until the program has ended.
 func (p *Process) Wait(t testing.TB, limit time.Duration) {

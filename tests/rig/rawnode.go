@@ -20,7 +20,7 @@ type RawNode struct {
 
 	mu    sync.Mutex
 	held  map[wire.AttemptRef]wire.Phase // what heartbeats list
-	begun map[wire.AttemptRef]bool       // what Take has had the start of
+	begun map[wire.AttemptRef]bool       // what Begin has had the start of
 	inbox []wire.Message
 	seen  map[wire.Type]int
 	news  chan struct{} // closed and replaced at each message
@@ -130,4 +130,4 @@ func (n *RawNode) Seen(kind wire.Type) int {
 }
 
 // patience is how long one thing may take before a test gives up.
-const patience = 30 * time.Second
+const patience = time.Minute

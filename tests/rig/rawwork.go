@@ -53,22 +53,31 @@ func (n *RawNode) pick(kind wire.Type) (m wire.Message, news <-chan struct{}, fo
 // Take accepts the next offer and waits until its attempt may begin.
 func (n *RawNode) Take(t testing.TB) wire.Offer {
 	t.Helper()
+	offer := n.Accept(t)
+	n.Begin(t, offer)
+	return offer
+}
+
+// Accept accepts the next offer: before the offer's time is over, however long the
+// node then takes for other work.
+func (n *RawNode) Accept(t testing.TB) wire.Offer {
+	t.Helper()
 	offer := Hear[wire.Offer](t, n)
 	n.hold(refOf(offer.Job, offer.Attempt), wire.PhaseAccepted)
 	n.Send(t, wire.Accept{Job: offer.Job, Attempt: offer.Attempt})
-	for {
+	return offer
+}
+
+// Begin waits until the attempt of an accepted offer may begin.
+func (n *RawNode) Begin(t testing.TB, offer wire.Offer) {
+	t.Helper()
+	for ref := refOf(offer.Job, offer.Attempt); !n.began(ref); {
 		start := Hear[wire.Start](t, n)
-		if start.Job == offer.Job && start.Attempt == offer.Attempt {
-			break
-		}
-		// A heartbeat that crossed an earlier start gets that start once more.
-		if !n.began(refOf(start.Job, start.Attempt)) {
-			t.Fatalf("start %+v for offer %s/%d", start, offer.Job, offer.Attempt)
+		if !n.begin(refOf(start.Job, start.Attempt)) {
+			t.Fatalf("start %+v, which was not accepted, before that of %+v", start, ref)
 		}
 	}
-	n.begin(refOf(offer.Job, offer.Attempt))
 	n.hold(refOf(offer.Job, offer.Attempt), wire.PhaseRunning)
-	return offer
 }
 
 // Report hands in a result, and gives the verdict.
@@ -101,10 +110,14 @@ func (n *RawNode) hold(ref wire.AttemptRef, phase wire.Phase) {
 	n.held[ref] = phase
 }
 
-func (n *RawNode) begin(ref wire.AttemptRef) {
+// begin notes a start; false: the node holds no such attempt. A heartbeat that
+// crossed an earlier start gets that start once more, maybe after its end.
+func (n *RawNode) begin(ref wire.AttemptRef) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.begun[ref] = true
+	_, held := n.held[ref]
+	n.begun[ref] = held || n.begun[ref]
+	return n.begun[ref]
 }
 
 func (n *RawNode) began(ref wire.AttemptRef) bool {

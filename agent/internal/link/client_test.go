@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // ample is how long nothing may move where a test is not about that.
-const ample = 30 * time.Second
+const ample = time.Minute
 
 func artifacts(t *testing.T, wait time.Duration, handler http.HandlerFunc) *Client {
 	t.Helper()

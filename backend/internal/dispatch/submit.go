@@ -111,7 +111,8 @@ func insertedRows(e *core.Effects, wanted int) func(ids.JobID) (core.JobRow, boo
 // goroutine, once it is committed, and returns at the job's end: both in one event of
 // the loop, which wakes the caller once. Without an end the job's row tells: it was
 // refused, had ended already or did not end within wait (0: nobody waits). That ctx is
-// over is an error only before the commit.
+// over is an error only before the commit; who gives up at that very moment may be
+// answered a moment before taken is called.
 func (l *Loop) SubmitAndWait(ctx context.Context, job *core.JobInsert, wait time.Duration, taken func()) (core.Submitted, *core.Ended, error) {
 	s := &single{loop: l, job: job, waits: wait > 0, taken: taken, ended: make(chan *core.Ended, 1)}
 	s.answer.ID = job.Spec.ID
@@ -189,10 +190,11 @@ func (s *single) settle(o *outcome) {
 	default:
 		s.answer.Row, _ = insertedRows(&o.batch.effects, 1)(s.answer.ID)
 	}
+	waits := s.commit() // before anybody may act on it
 	if s.err == nil {
 		s.taken()
 	}
-	if s.commit() {
+	if waits {
 		s.loop.terminal[s.answer.ID] = append(s.loop.terminal[s.answer.ID], s.ended)
 		return
 	}

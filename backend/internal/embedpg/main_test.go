@@ -118,9 +118,13 @@ func newDir(t *testing.T) string {
 	return filepath.Join(parent, "pg")
 }
 
+// startLimit is how long the making of a cluster may take on a busy machine, and
+// whatever else a test waits for.
+const startLimit = 3 * time.Minute
+
 func start(t *testing.T, config Config) *Server {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	s, err := Start(ctx, config)
 	must(t, err)
@@ -131,7 +135,7 @@ func start(t *testing.T, config Config) *Server {
 // startErr starts a server that must fail and returns why.
 func startErr(t *testing.T, config Config) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	s, err := Start(ctx, config)
 	if err == nil {
@@ -189,7 +193,7 @@ func tryQuery(s *Server, sql string) (string, error) {
 // eventually waits for a named condition and prints the last state on a timeout.
 func eventually(t *testing.T, what string, condition func() (bool, string)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	for {
 		ok, state := condition()

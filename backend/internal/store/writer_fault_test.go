@@ -105,7 +105,7 @@ func (h *house) waitFor(what string, cond func(*pgx.Conn) bool) {
 	conn, err := pgx.Connect(ctx, h.urls.Admin)
 	h.must(err)
 	defer conn.Close(ctx)
-	for end := time.Now().Add(30 * time.Second); !cond(conn); {
+	for end := time.Now().Add(time.Minute); !cond(conn); {
 		if time.Now().After(end) {
 			h.t.Fatalf("waited in vain for %s", what)
 		}
