@@ -89,7 +89,7 @@ func setStage(ctx context.Context, o Options) (s *stage, err error) {
 func (o Options) openAtMost() int {
 	most := max(o.Agents*int(o.Slots), 2*o.Batch)
 	if o.AgentsBin != "" {
-		return max(most, openReal)
+		return most + openReal
 	}
 	return most
 }

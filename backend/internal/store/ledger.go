@@ -23,7 +23,7 @@ type Ledger struct {
 
 // Open counts jobs that have not ended. It reads the index of these alone.
 func (p *Probe) Open(ctx context.Context) (n int64, err error) {
-	err = p.pool.QueryRow(ctx, `SELECT count(*) FROM jobs WHERE ended_at IS NULL`).Scan(&n)
+	err = p.pool.QueryRow(ctx, `SELECT count(*) FROM jobs WHERE ended_at IS NULL`, pgx.QueryExecModeCacheStatement).Scan(&n)
 	return n, problem("count open jobs", err)
 }
 

@@ -19,6 +19,9 @@ func OpenProbe(ctx context.Context, url string) (*Probe, error) {
 	}
 	settings(cfg.ConnConfig, "rockpool-probe")
 	cfg.MaxConns = 4
+	// So that counting open jobs finds those that have ended no second time: only a walk
+	// along the index marks them.
+	cfg.ConnConfig.RuntimeParams["enable_bitmapscan"] = "off"
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, problem("open the database for the probe", err)
