@@ -133,7 +133,7 @@ func (s *Spec) start(a *attempt, argv []string, out *output) (*process, error) {
 		group.remove()
 		return nil, err
 	}
-	if p.note, err = a.set.notes.put(a.dir, p.cmd.Process.Pid); err != nil {
+	if p.note, err = a.set.notes.put(a.dir, p.cmd.Process.Pid, p.group.startOf(p.cmd.Process.Pid)); err != nil {
 		a.set.log.Warn("a job's process is not written down", "job", m.job, "error", err)
 	}
 	return p, nil

@@ -210,7 +210,7 @@ func (g *cgroup) limit(l limits) error {
 }
 
 func (g *cgroup) set(file, value string) error {
-	return os.WriteFile(filepath.Join(g.dir, file), []byte(value), 0)
+	return writeLine(filepath.Join(g.dir, file), value)
 }
 
 // take has a child started in the group.

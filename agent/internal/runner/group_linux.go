@@ -24,6 +24,7 @@ type group struct {
 	marker marker
 	cgroup *cgroup
 	since  uint64         // when its first process began, or before: what is older is none of it; 0: not known
+	start  uint64         // when its first process began; 0: not known
 	seen   map[int]string // start times of its processes at the last look
 	alone  bool           // once it is over: nobody lives who may be of it after all
 }
@@ -38,6 +39,15 @@ func newGroup(m marker, c *cgroup) *group {
 
 // began is told by the thread that started the group's first process.
 func (g *group) began(pid int) { household.began(g, pid, unix.Gettid()) }
+
+// startOf is the start time of the group's first process.
+func (g *group) startOf(pid int) string {
+	if g.start > 0 {
+		return strconv.FormatUint(g.start, 10)
+	}
+	stat, _ := readStat(pid)
+	return stat.start
+}
 
 func (g *group) overMemory() bool { return g.cgroup.overMemory() }
 func (g *group) remove()          { g.cgroup.remove() }

@@ -53,10 +53,11 @@ func endOf(cmd *exec.Cmd) (code int, signal string) { return cmd.ProcessState.Ex
 // killLeftover has no way here to tell a process of an earlier life from another.
 func killLeftover(marker, leftover) int { return 0 }
 
-func describeProcess(int) (start, machineBoot string) { return "", "" }
+func bootID() string { return "" }
 
 // Groups of this kind are not measured, and leave nothing to remove.
 func (*group) usage() usage     { return usage{} }
+func (*group) startOf(int) string { return "" }
 func (*group) overMemory() bool { return false }
 func (*group) remove()          {}
 func (*group) wasAlone() bool   { return false }

@@ -66,3 +66,33 @@ func TestKill_IsNamed(t *testing.T) {
 		}
 	}
 }
+
+// The clock tells the start of a process that began within a tick as the kernel does:
+// the next life of the agent finds it by that.
+func TestStart_ByTheClockIsTheKernels(t *testing.T) {
+	for deadline := time.Now().Add(patience); ; {
+		known := false
+		onOwnThread(func() {
+			cmd := isolated([]string{"/bin/sleep", "600"}, nil, nil)
+			g := newGroup(marker{}, nil)
+			if err := startIsolated(cmd, limits{}, g); err != nil {
+				t.Error(err)
+				return
+			}
+			stat, ok := readStat(cmd.Process.Pid)
+			if known = g.start > 0; known && (!ok || g.startOf(cmd.Process.Pid) != stat.start) {
+				t.Errorf("started at %d, and the kernel says %q", g.start, stat.start)
+			}
+			g.signal(kill)
+			awaitExit(cmd)
+			g.end()
+			_ = cmd.Wait() // it was killed
+		})
+		if known || t.Failed() {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no process was begun within a tick of the clock")
+		}
+	}
+}

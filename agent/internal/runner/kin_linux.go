@@ -75,10 +75,11 @@ func (k *kin) began(g *group, pid, thread int) {
 func (k *kin) leave(g *group) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.roots(g)) > 0 {
+	mine, listed := k.roots(g)
+	if len(mine) > 0 {
 		return false
 	}
-	g.alone = k.adopts && !slices.ContainsFunc(k.listed(g), func(pid int) bool {
+	g.alone = k.adopts && !slices.ContainsFunc(listed, func(pid int) bool {
 		stat, ok := readStat(pid)
 		return ok && stat.lives() && stat.session != k.session
 	})
@@ -90,7 +91,7 @@ func (k *kin) leave(g *group) bool {
 func (k *kin) of(g *group) []procStat {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	list := k.roots(g)
+	list, _ := k.roots(g)
 	if first, ok := readStat(g.pgid); ok && g.pgid > 0 && first.lives() {
 		list = append(list, first)
 	}
@@ -109,11 +110,12 @@ func (k *kin) of(g *group) []procStat {
 }
 
 // roots are the processes of a group that live below the agent itself, but for its
-// first one. It waits for orphans that have ended: nobody else does.
-func (k *kin) roots(g *group) (mine []procStat) {
-	listed := k.listed(g)
+// first one, with all that were listed. It waits for orphans that have ended: nobody
+// else does.
+func (k *kin) roots(g *group) (mine []procStat, listed []int) {
+	listed = k.listed(g)
 	if len(listed) == 0 {
-		return nil
+		return nil, nil
 	}
 	for {
 		mine = mine[:0]
@@ -125,7 +127,7 @@ func (k *kin) roots(g *group) (mine []procStat) {
 		again := k.listed(g) // who has ended since may have left another
 		if slices.Equal(listed, again) {
 			k.bury()
-			return mine
+			return mine, listed
 		}
 		listed = again
 	}

@@ -1,11 +1,12 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -22,11 +23,36 @@ const (
 func isolated(argv []string, account *Account, group *cgroup) *exec.Cmd {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if null := devNull(); null != nil {
+		cmd.Stdin = null
+	}
 	if account != nil {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(account.UID), Gid: uint32(account.GID)}
 	}
 	group.take(cmd.SysProcAttr)
 	return cmd
+}
+
+// devNull is what jobs read, opened once; nil: each opens it.
+var devNull = sync.OnceValue(func() *os.File {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil
+	}
+	return null
+})
+
+// logPipe is a pipe of which this process only ever reads: the end that is written
+// stays out of the poller.
+func logPipe() (read, write *os.File, err error) {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, err
+	}
+	if err := unix.SetNonblock(ends[0], true); err != nil {
+		return nil, nil, errors.Join(err, unix.Close(ends[0]), unix.Close(ends[1]))
+	}
+	return os.NewFile(uintptr(ends[0]), "log"), os.NewFile(uintptr(ends[1]), "log"), nil
 }
 
 // startIsolated starts it. The caller has a thread of its own (onOwnThread): what a
@@ -38,7 +64,10 @@ func startIsolated(cmd *exec.Cmd, l limits, g *group) error {
 		err = fmt.Errorf("keep the job from gaining rights: %w", err)
 	} else {
 		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, jobNice)
-		err = cmd.Start()
+		before := ticksNow()
+		if err = cmd.Start(); ticksNow() == before {
+			g.start = before
+		}
 	}
 	if err != nil {
 		g.end() // what another group left to it
@@ -46,7 +75,7 @@ func startIsolated(cmd *exec.Cmd, l limits, g *group) error {
 	}
 	pid := cmd.Process.Pid
 	g.began(pid)
-	_ = os.WriteFile(filepath.Join("/proc", strconv.Itoa(pid), "oom_score_adj"), []byte(jobOOMScore), 0) // where it can't be: no harm
+	_ = writeLine("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", jobOOMScore) // where it can't be: no harm
 	if l.memory > 0 && !g.cgroup.limitsMemory() {
 		// What is used is measured; this is for who fills it at once.
 		most := uint64(4 * l.memory)

@@ -7,11 +7,6 @@ import (
 	"time"
 )
 
-func describeProcess(pid int) (start, machineBoot string) {
-	stat, _ := readStat(pid)
-	return stat.start, bootID()
-}
-
 // bootID names the time since the machine's last boot; empty where it can't be read,
 // and the marker alone decides.
 var bootID = sync.OnceValue(func() string {

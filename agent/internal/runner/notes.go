@@ -46,9 +46,8 @@ func openNotes(dir string) *notes {
 
 // put writes down what runs for the attempt with that folder, and where: for drop.
 // Before that the folder's name alone tells of its processes.
-func (n *notes) put(folder string, pid int) (place int, err error) {
-	l := leftover{PGID: pid, Dir: workDir(folder)}
-	l.Start, l.MachineBoot = describeProcess(pid)
+func (n *notes) put(folder string, pid int, start string) (place int, err error) {
+	l := leftover{PGID: pid, Start: start, MachineBoot: bootID(), Dir: workDir(folder)}
 	place = n.take()
 	if err := n.write(place, l); err != nil {
 		n.drop(place)

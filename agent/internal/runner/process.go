@@ -37,7 +37,8 @@ type process struct {
 	cmd    *exec.Cmd
 	group  *group
 	exited chan struct{} // the first process has ended
-	gone   chan struct{} // close it: none of the group is left, its thread may have another child
+	thread thread        // whose child it is; it may have another one when none of the group is left
+	threads *threads      // that it goes back to
 	log    *os.File
 	logged chan struct{}
 	output *output
@@ -55,21 +56,22 @@ type ended struct {
 // start starts the command in a process group of its own, at low priority. When it
 // returns without an error the program runs, within its limits.
 func start(c command) (*process, error) {
-	read, write, err := os.Pipe()
+	read, write, err := logPipe()
 	if err != nil {
 		return nil, fmt.Errorf("make a pipe for the log: %w", err)
 	}
 	cmd := isolated(c.argv, c.account, c.cgroup)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = c.env, c.dir, write, write
 	p := &process{
-		cmd: cmd, group: newGroup(c.marker, c.cgroup), exited: make(chan struct{}), gone: make(chan struct{}),
+		cmd: cmd, group: newGroup(c.marker, c.cgroup), exited: make(chan struct{}), thread: c.threads.take(), threads: c.threads,
 		log: read, logged: make(chan struct{}), output: c.output,
 	}
 	started := make(chan error, 1)
-	c.threads.run(func() { p.live(c, started) })
+	p.thread <- func() { p.live(c, started) }
 	err = <-started
 	_ = write.Close() // the child has its own
 	if err != nil {
+		p.threads.give(p.thread)
 		return nil, errors.Join(err, read.Close())
 	}
 	go p.output.drain(read, p.logged)
@@ -85,7 +87,6 @@ func (p *process) live(c command, started chan<- error) {
 	}
 	awaitExit(p.cmd)
 	close(p.exited)
-	<-p.gone
 }
 
 // Pauses of the end of a group. Looking for its members may cost a walk over all
@@ -133,7 +134,7 @@ func (p *process) finish() ended {
 	p.group.end()
 	end := ended{overMemory: p.group.overMemory()}
 	_ = p.cmd.Wait() // its error is the exit code, which endOf reads
-	close(p.gone)
+	p.threads.give(p.thread)
 	p.group.remove()
 	_ = p.log.SetReadDeadline(time.Now().Add(logRest))
 	<-p.logged

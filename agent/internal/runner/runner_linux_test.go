@@ -280,7 +280,7 @@ func earlier(t *testing.T) (jobs string, family []int, wait func()) {
 	family = running(t, pids, 3)
 	notes := openNotes(jobs)
 	defer notes.close()
-	if _, err := notes.put(folder, cmd.Process.Pid); err != nil {
+	if _, err := notes.put(folder, cmd.Process.Pid, (&group{}).startOf(cmd.Process.Pid)); err != nil {
 		t.Fatal(err)
 	}
 	return jobs, family, wait
@@ -352,8 +352,7 @@ func TestLeftovers_AReusedPidIsLeftAlone(t *testing.T) {
 	defer func() { _ = stranger.Wait() }()
 	defer func() { _ = stranger.Process.Kill() }()
 	running(t, pids, 1)
-	_, boot := describeProcess(0)
-	content, _ := json.Marshal(leftover{PGID: stranger.Process.Pid, Start: "1", MachineBoot: boot, Dir: m.dir})
+	content, _ := json.Marshal(leftover{PGID: stranger.Process.Pid, Start: "1", MachineBoot: bootID(), Dir: m.dir})
 	if err := os.WriteFile(filepath.Join(jobs, notesFile), content, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ type folder struct {
 }
 
 const (
-	spareFolders = 8 // are kept at most
+	spareFolders = 32 // are kept at most
 	sparePrefix  = "spare-"
 )
 

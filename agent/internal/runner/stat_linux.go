@@ -57,6 +57,16 @@ func readLine(path string, buffer []byte) ([]byte, error) {
 	return buffer[:n], nil
 }
 
+// writeLine writes to a file of the kernel's, in three calls.
+func writeLine(path, value string) error {
+	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = unix.Write(fd, []byte(value))
+	return errors.Join(err, unix.Close(fd))
+}
+
 // ticks reads a start time; what is none is 0.
 func ticks(start string) uint64 {
 	n, _ := strconv.ParseUint(start, 10, 64)

@@ -24,50 +24,47 @@ func onOwnThread(f func()) {
 	<-done
 }
 
-// threads are such threads for one child after the other: to make one costs a quarter
-// of what a short process does.
+// thread is such a thread, which does what it is given, one after the other.
+type thread chan func()
+
+// threads are those that wait for the next child: to make one costs a quarter of what
+// a short process does. Safe for concurrent use.
 type threads struct {
 	mu    sync.Mutex
-	spare []chan func() // of those that wait for the next child
+	spare []thread
 	over  bool
 }
 
 // spareThreads are kept at most.
-const spareThreads = 8
+const spareThreads = 32
 
-// run has f done on a thread for children. It does not wait for its end.
-func (t *threads) run(f func()) {
+// take gives a thread that has no child.
+func (t *threads) take() thread {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	last := len(t.spare) - 1
-	if last < 0 {
-		go onOwnThread(func() { t.serve(f) })
-		return
+	if last := len(t.spare) - 1; last >= 0 {
+		next := t.spare[last]
+		t.spare = t.spare[:last]
+		return next
 	}
-	next := t.spare[last]
-	t.spare = t.spare[:last]
-	next <- f
-}
-
-// serve does f, and then whatever comes, until there is no more.
-func (t *threads) serve(f func()) {
-	for next := make(chan func(), 1); f != nil; f = <-next {
-		f()
-		if !t.rest(next) {
-			return
+	next := make(thread, 1)
+	go onOwnThread(func() {
+		for f := range next {
+			f()
 		}
-	}
+	})
+	return next
 }
 
-// rest takes a thread for the next child, unless there are enough.
-func (t *threads) rest(next chan func()) bool {
+// give takes a thread back that has no child any more and does nothing.
+func (t *threads) give(back thread) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over || len(t.spare) == spareThreads {
-		return false
+		close(back)
+		return
 	}
-	t.spare = append(t.spare, next)
-	return true
+	t.spare = append(t.spare, back)
 }
 
 // close ends those that wait; the others end with their child.
