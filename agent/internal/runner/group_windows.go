@@ -56,10 +56,10 @@ func killLeftover(marker, leftover) int { return 0 }
 func bootID() string { return "" }
 
 // Groups of this kind are not measured, and leave nothing to remove.
-func (*group) usage() usage     { return usage{} }
+func (*group) usage() usage       { return usage{} }
 func (*group) startOf(int) string { return "" }
-func (*group) overMemory() bool { return false }
-func (*group) remove()          {}
-func (*group) wasAlone() bool   { return false }
+func (*group) overMemory() bool   { return false }
+func (*group) remove()            {}
+func (*group) wasAlone() bool     { return false }
 
 func maxMemory(*exec.Cmd) int64 { return 0 }

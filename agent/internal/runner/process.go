@@ -34,15 +34,15 @@ const markerVariable = "ROCKPOOL_DIR"
 
 // process is a started command. Its group is dead when its run returns.
 type process struct {
-	cmd    *exec.Cmd
-	group  *group
-	exited chan struct{} // the first process has ended
-	thread thread        // whose child it is; it may have another one when none of the group is left
+	cmd     *exec.Cmd
+	group   *group
+	exited  chan struct{} // the first process has ended
+	thread  thread        // whose child it is; it may have another one when none of the group is left
 	threads *threads      // that it goes back to
-	log    *os.File
-	logged chan struct{}
-	output *output
-	note   int // its place among the notes; 0: none
+	log     *os.File
+	logged  chan struct{}
+	output  *output
+	note    int // its place among the notes; 0: none
 }
 
 // ended is how a process came to its end.
