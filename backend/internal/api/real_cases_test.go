@@ -181,7 +181,7 @@ func TestAPI_WhoWaitsReadsWhatIsStored(t *testing.T) {
 	hello := core.HelloEvent{Node: "ams-1", Report: &fleet.NodeReport{
 		BootID: "b", Backend: "cpu", Capacity: fleet.Vector{Slots: 4}, Runners: []string{"checksum"},
 	}}
-	if _, err := s.loop.Hello(t.Context(), hello, func(int64) {}); err != nil {
+	if err := s.loop.Hello(t.Context(), hello, func(core.Session) {}); err != nil {
 		t.Fatal(err)
 	}
 	output, file := []byte(`{"z": [1,  2]}`), fleet.Output{Name: "clip", Digest: "sha256:" + strings.Repeat("0", 64), Size: 1}
@@ -198,8 +198,8 @@ func TestAPI_WhoWaitsReadsWhatIsStored(t *testing.T) {
 			defer close(ended)
 			offer := <-s.offers
 			attempt := core.Attempt{Job: offer.Job, Attempt: offer.Attempt}
-			s.loop.Accept("ams-1", offer.Epoch, attempt)
-			s.loop.Result("ams-1", offer.Epoch, attempt, &result)
+			s.loop.Accept(core.Session{Node: "ams-1", Epoch: offer.Epoch}, attempt)
+			s.loop.Result(core.Session{Node: "ams-1", Epoch: offer.Epoch}, attempt, &result)
 		}()
 		var answered, stored json.RawMessage
 		s.must(201, ann, http.MethodPost, "/v1/jobs?wait=60s", `{"app":"cam","runner":"checksum","maxAttempts":1,"labels":[["build","812"]]}`, &answered)

@@ -53,12 +53,12 @@ func (w *world) connect(a *agent) {
 	if a.refused = ""; refused != nil {
 		a.refused = refused.Code
 	} else {
-		a.epoch, a.place, a.open, a.ready, a.mail, a.gets = opened.Epoch, opened.Place, true, false, nil, hello.ChainNext
+		a.epoch, a.place, a.open, a.ready, a.mail, a.gets = opened.Epoch, opened.place, true, false, nil, hello.ChainNext
 	}
 	w.after()
 }
 
-func (a *agent) session() Session { return Session{Node: a.id, Epoch: a.epoch, Place: a.place} }
+func (a *agent) session() Session { return Session{Node: a.id, Epoch: a.epoch, place: a.place} }
 
 func (a *agent) running() []Running {
 	var list []Running

@@ -11,16 +11,14 @@ import (
 // with its name.
 type Session struct {
 	Node  string
-	Epoch int64
-	// Place is where this process has the node: it saves to look its name up. Any other
-	// will do.
-	Place int32
+	Epoch int64 // 0: it is none
+	place int32 // where Hello found the node; where it is not, its name is looked up
 }
 
 // nodeOver finds the node that has this session open, or nil.
 func (d *Dispatch) nodeOver(s Session) *node {
 	var n *node
-	if at := int(s.Place); at < len(d.places) && d.places[at].slot.ID == s.Node {
+	if at := int(s.place); at < len(d.places) && d.places[at].slot.ID == s.Node {
 		n = d.places[at]
 	} else {
 		n = d.nodes[s.Node]
@@ -57,7 +55,7 @@ func (d *Dispatch) Hello(now fleet.Time, ev HelloEvent, out *Effects) (opened Se
 	d.seen(n)
 	out.Sessions = append(out.Sessions, SessionWrite{Node: n.rec.ID, Epoch: n.epoch, Report: ev.Report})
 	d.settle(now, out)
-	return Session{Node: n.slot.ID, Epoch: n.epoch, Place: n.place}, nil
+	return Session{Node: n.slot.ID, Epoch: n.epoch, place: n.place}, nil
 }
 
 // opened makes a committed session the node's own: its report replaces what

@@ -20,7 +20,7 @@ func TestLiftHold_IsAnsweredAfterTheCommit(t *testing.T) {
 	if err := receive(t, "the answer", lift()); !isCode(err, fleet.CodeNotFound) {
 		t.Fatalf("without a hold: error %v, want not_found", err)
 	}
-	w.loop.Goodbye(testNode, 1, core.GoodbyeStop)
+	w.loop.Goodbye(w.session, core.GoodbyeStop)
 	w.await("the node's own hold", func(d *core.Dispatch) bool { return len(d.Fleet(0).Nodes[0].Record.Holds) == 1 })
 	w.holdCommits()
 	answered := lift()

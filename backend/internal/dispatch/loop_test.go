@@ -98,7 +98,7 @@ func TestLoop_AFailedCommitDecidesNothingUntilTheFleetIsLoadedAnew(t *testing.T)
 	if err := receive(t, "the answer", w.submit(w.job())); !isCode(err, fleet.CodeUnavailable) {
 		t.Errorf("while the database is away: error %v, want unavailable at once", err)
 	}
-	w.loop.Heartbeat(testNode, 1, core.HeartbeatEvent{Accepting: true, Healthy: true})
+	w.loop.Heartbeat(w.session, core.HeartbeatEvent{Accepting: true, Healthy: true})
 	if ack := w.awaitSend(core.SendHeartbeatAck).Ack; !ack.OK || len(ack.Void)+len(ack.Cancel) > 0 {
 		t.Errorf("heartbeat answered %+v, want a plain yes", ack)
 	}
@@ -167,9 +167,9 @@ func TestWait_ReturnsAtTheEndAndLeavesNothingBehind(t *testing.T) {
 		t.Errorf("gave up with %v", err)
 	}
 	attempt := core.Attempt{Job: job.Spec.ID, Attempt: offer.Attempt}
-	w.loop.Accept(testNode, offer.Epoch, attempt)
+	w.loop.Accept(w.session, attempt)
 	result := &fleet.Result{Status: fleet.ResultSucceeded, Output: []byte(`{"vmaf":93}`)}
-	w.loop.Result(testNode, offer.Epoch, attempt, result)
+	w.loop.Result(w.session, attempt, result)
 	if end := receive(t, "the end", stays); end == nil || end.Row.State != fleet.JobSucceeded || end.Result != result {
 		t.Errorf("it ended as %+v", end)
 	}
@@ -214,7 +214,7 @@ func TestResult_OfAJobThatIsNoLongerInMemoryIsJudgedByItsRow(t *testing.T) {
 		Found: true, State: fleet.JobSucceeded, Attempt: 1, Node: testNode, AttemptNode: testNode, HasResult: true,
 	}}
 	w.db.mu.Unlock()
-	w.loop.Result(testNode, 1, core.Attempt{Job: job.Spec.ID, Attempt: 1}, &fleet.Result{})
+	w.loop.Result(w.session, core.Attempt{Job: job.Spec.ID, Attempt: 1}, &fleet.Result{})
 	if ack := w.awaitSend(core.SendResultAck); ack.Verdict != core.VerdictDuplicate {
 		t.Errorf("verdict %d, want duplicate", ack.Verdict)
 	}

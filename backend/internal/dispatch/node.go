@@ -47,20 +47,21 @@ func (l *Loop) PutPool(ctx context.Context, pool fleet.Pool) error {
 	return l.change(ctx, func(d *core.Dispatch, now fleet.Time, out *core.Effects) { d.PutPool(now, pool, out) })
 }
 
-// Hello opens a session: its epoch is given to register before anything can be
-// sent to it, and the welcome follows when the epoch is committed. It is refused
+// Hello opens a session: its name is given to register before anything can be
+// sent to it, and the welcome follows when the session is committed. It is refused
 // (unavailable) while the database is away or the node is not known, and
 // (duplicate_identity) when it is not the node's own.
-func (l *Loop) Hello(ctx context.Context, hello core.HelloEvent, register func(epoch int64)) (int64, error) {
-	return ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, out *core.Effects, answer func(int64, error)) {
+func (l *Loop) Hello(ctx context.Context, hello core.HelloEvent, register func(opened core.Session)) error {
+	_, err := ask(ctx, l, false, func(d *core.Dispatch, now fleet.Time, out *core.Effects, answer func(core.Session, error)) {
 		opened, refused := d.Hello(now, hello, out)
 		if refused != nil {
-			answer(0, refused)
+			answer(opened, refused)
 			return
 		}
-		register(opened.Epoch)
-		answer(opened.Epoch, nil)
+		register(opened)
+		answer(opened, nil)
 	})
+	return err
 }
 
 // tell posts an event of a session; it blocks for backpressure only.
@@ -68,74 +69,74 @@ func (l *Loop) tell(ev event) { l.post(context.Background(), ev) }
 
 // Heartbeat says what is true of the node now. While the picture is in doubt it
 // renews the lease and is acknowledged without orders.
-func (l *Loop) Heartbeat(node string, epoch int64, hb core.HeartbeatEvent) {
+func (l *Loop) Heartbeat(from core.Session, hb core.HeartbeatEvent) {
 	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
 		if l.inDoubt {
-			d.Alive(now, core.Session{Node: node, Epoch: epoch}, out)
+			d.Alive(now, from, out)
 			out.Sends = append(out.Sends, core.Send{
-				Kind: core.SendHeartbeatAck, Node: node, Epoch: epoch, Ack: &core.HeartbeatAck{OK: true},
+				Kind: core.SendHeartbeatAck, Node: from.Node, Epoch: from.Epoch, Ack: &core.HeartbeatAck{OK: true},
 			})
 			return
 		}
-		d.Heartbeat(now, core.Session{Node: node, Epoch: epoch}, hb, out)
+		d.Heartbeat(now, from, hb, out)
 	}})
 }
 
 // Alive renews the lease: any frame does.
-func (l *Loop) Alive(node string, epoch int64) {
+func (l *Loop) Alive(from core.Session) {
 	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
-		d.Alive(now, core.Session{Node: node, Epoch: epoch}, out)
+		d.Alive(now, from, out)
 	}})
 }
 
 // Accept answers an offer.
-func (l *Loop) Accept(node string, epoch int64, attempt core.Attempt) {
+func (l *Loop) Accept(from core.Session, attempt core.Attempt) {
 	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
-		d.Accept(now, core.Session{Node: node, Epoch: epoch}, attempt, out)
+		d.Accept(now, from, attempt, out)
 	}})
 }
 
 // Decline answers an offer that the node can't take.
-func (l *Loop) Decline(node string, epoch int64, attempt core.Attempt, reason string) {
+func (l *Loop) Decline(from core.Session, attempt core.Attempt, reason string) {
 	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
-		d.Decline(now, core.Session{Node: node, Epoch: epoch}, attempt, reason, out)
+		d.Decline(now, from, attempt, reason, out)
 	}})
 }
 
 // Progress is latest-wins and never written.
-func (l *Loop) Progress(node string, epoch int64, attempt core.Attempt, percent int32) {
+func (l *Loop) Progress(from core.Session, attempt core.Attempt, percent int32) {
 	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
-		d.Progress(now, core.Session{Node: node, Epoch: epoch}, attempt, percent, out)
+		d.Progress(now, from, attempt, percent, out)
 	}})
 }
 
 // Result ends an attempt; its acknowledgement follows the commit. While the
 // database is away it gets none: the node keeps it and sends it again.
-func (l *Loop) Result(node string, epoch int64, attempt core.Attempt, result *fleet.Result) {
+func (l *Loop) Result(from core.Session, attempt core.Attempt, result *fleet.Result) {
 	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
-		d.Result(now, core.Session{Node: node, Epoch: epoch}, attempt, result, out)
+		d.Result(now, from, attempt, result, out)
 	}})
 }
 
 // Inventory keeps what a node says that it has. While the picture is in doubt it
 // is remembered, and written afterwards.
-func (l *Loop) Inventory(node string, epoch int64, inventory *fleet.Inventory) {
+func (l *Loop) Inventory(from core.Session, inventory *fleet.Inventory) {
 	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
-		d.Inventory(now, core.Session{Node: node, Epoch: epoch}, inventory, out)
+		d.Inventory(now, from, inventory, out)
 	}})
 }
 
 // Goodbye is a planned end of a session; kind left frees the node's id.
-func (l *Loop) Goodbye(node string, epoch int64, kind string) {
+func (l *Loop) Goodbye(from core.Session, kind string) {
 	l.tell(event{apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
-		d.Goodbye(now, core.Session{Node: node, Epoch: epoch}, kind, out)
+		d.Goodbye(now, from, kind, out)
 	}})
 }
 
 // Closed tells that a session's connection is gone.
-func (l *Loop) Closed(node string, epoch int64) {
+func (l *Loop) Closed(from core.Session) {
 	l.tell(event{liveness: true, apply: func(d *core.Dispatch, now fleet.Time, out *core.Effects) {
-		d.SessionClosed(now, core.Session{Node: node, Epoch: epoch}, out)
+		d.SessionClosed(now, from, out)
 	}})
 }
 

@@ -34,9 +34,9 @@ func TestSubmitAndWait_ReturnsAtTheEndAndSaysWhenItIsCommitted(t *testing.T) {
 	receive(t, "the commit", taken)
 	offer := w.awaitSend(core.SendOffer)
 	attempt := core.Attempt{Job: job.Spec.ID, Attempt: offer.Attempt}
-	w.loop.Accept(testNode, offer.Epoch, attempt)
+	w.loop.Accept(w.session, attempt)
 	result := &fleet.Result{Status: fleet.ResultSucceeded, Output: []byte(`{"vmaf":93}`)}
-	w.loop.Result(testNode, offer.Epoch, attempt, result)
+	w.loop.Result(w.session, attempt, result)
 	r := receive(t, "the end", answered)
 	if r.err != nil || r.answer.ID != job.Spec.ID || r.answer.Row.State != fleet.JobOffered ||
 		r.end == nil || r.end.Row.State != fleet.JobSucceeded || r.end.Result != result {

@@ -74,7 +74,7 @@ func TestResolve_TellsWhatIsNotHeld(t *testing.T) {
 	if offer := w.awaitSend(core.SendOffer); offer.Job != held.Spec.ID {
 		t.Fatalf("offered %+v", offer)
 	}
-	w.loop.Accept(testNode, 1, core.Attempt{Job: held.Spec.ID, Attempt: 1})
+	w.loop.Accept(w.session, core.Attempt{Job: held.Spec.ID, Attempt: 1})
 	w.awaitSend(core.SendStart)
 	if err := w.loop.LeaveNode(context.Background(), gone(), "sold"); err != nil {
 		t.Fatal(err)

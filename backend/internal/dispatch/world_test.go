@@ -151,12 +151,13 @@ const (
 
 type world struct {
 	*testing.T
-	db   *database
-	loop *Loop
-	wire wire
-	stop context.CancelFunc
-	ran  chan error
-	jobs byte
+	db      *database
+	loop    *Loop
+	session core.Session // of testNode
+	wire    wire
+	stop    context.CancelFunc
+	ran     chan error
+	jobs    byte
 }
 
 var errFenced = errors.New("fenced")
@@ -198,9 +199,9 @@ func newWorld(t *testing.T, slots int64) *world {
 		<-w.ran
 	})
 	<-w.loop.Ready()
-	_, err := w.loop.Hello(context.Background(), core.HelloEvent{Node: testNode, Report: &fleet.NodeReport{
+	err := w.loop.Hello(context.Background(), core.HelloEvent{Node: testNode, Report: &fleet.NodeReport{
 		BootID: "b", Backend: "cpu", Capacity: fleet.Vector{Slots: slots}, Runners: []string{"noop"},
-	}}, func(int64) {})
+	}}, func(opened core.Session) { w.session = opened })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,18 +17,18 @@ import (
 // Dispatcher is the dispatch loop as a session sees it. Events block for
 // backpressure only, never for a commit.
 type Dispatcher interface {
-	// Hello opens a session: enter is called with its epoch, in the loop, before
-	// anything can be sent to it. The welcome follows when the epoch is committed.
-	Hello(ctx context.Context, hello core.HelloEvent, enter func(epoch int64)) (int64, error)
-	Heartbeat(node string, epoch int64, hb core.HeartbeatEvent)
-	Alive(node string, epoch int64)
-	Accept(node string, epoch int64, attempt core.Attempt)
-	Decline(node string, epoch int64, attempt core.Attempt, reason string)
-	Progress(node string, epoch int64, attempt core.Attempt, percent int32)
-	Result(node string, epoch int64, attempt core.Attempt, result *fleet.Result)
-	Inventory(node string, epoch int64, inventory *fleet.Inventory)
-	Goodbye(node string, epoch int64, kind string)
-	Closed(node string, epoch int64)
+	// Hello opens a session: enter is called with its name, in the loop, before
+	// anything can be sent to it. The welcome follows when it is committed.
+	Hello(ctx context.Context, hello core.HelloEvent, enter func(opened core.Session)) error
+	Heartbeat(from core.Session, hb core.HeartbeatEvent)
+	Alive(from core.Session)
+	Accept(from core.Session, attempt core.Attempt)
+	Decline(from core.Session, attempt core.Attempt, reason string)
+	Progress(from core.Session, attempt core.Attempt, percent int32)
+	Result(from core.Session, attempt core.Attempt, result *fleet.Result)
+	Inventory(from core.Session, inventory *fleet.Inventory)
+	Goodbye(from core.Session, kind string)
+	Closed(from core.Session)
 	Audit(note core.AuditNote)
 }
 

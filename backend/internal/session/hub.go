@@ -79,7 +79,7 @@ func (h *Hub) elapsed() time.Duration { return h.cfg.Now().Sub(h.began) }
 func (h *Hub) sessionOf(node string, epoch int64) *session {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	if s := h.current[node]; s != nil && s.epoch == epoch {
+	if s := h.current[node]; s != nil && s.opened.Epoch == epoch {
 		return s
 	}
 	return nil
@@ -121,11 +121,11 @@ func (h *Hub) queued(s *session, what wire.Type, first bool, err error) bool {
 }
 
 // enter makes s the current session of its node, and closes the one before. The
-// loop calls it, before it sends anything to this epoch.
-func (h *Hub) enter(s *session, epoch int64) {
+// loop calls it, before it sends anything to it.
+func (h *Hub) enter(s *session, opened core.Session) {
 	h.mu.Lock()
 	before := h.current[s.node]
-	s.epoch = epoch
+	s.opened = opened
 	h.current[s.node] = s
 	h.mu.Unlock()
 	if before != nil {
@@ -153,13 +153,13 @@ func (h *Hub) farewell() {
 	}
 }
 
-// leave takes s out again, unless a newer session has its place, and gives the
-// epoch that it had; 0: none.
-func (h *Hub) leave(s *session) int64 {
+// leave takes s out again, unless a newer session has its place, and gives the name
+// that it had, if it had one.
+func (h *Hub) leave(s *session) core.Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.current[s.node] == s {
 		delete(h.current, s.node)
 	}
-	return s.epoch
+	return s.opened
 }

@@ -112,52 +112,52 @@ func (l *loop) PutNode(_ context.Context, node fleet.NodeRecord) error {
 	return nil
 }
 
-func (l *loop) Hello(_ context.Context, hello core.HelloEvent, enter func(int64)) (int64, error) {
+func (l *loop) Hello(_ context.Context, hello core.HelloEvent, enter func(core.Session)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.away != nil {
-		return 0, l.away
+		return l.away
 	}
 	l.epoch++
 	l.hellos = append(l.hellos, hello)
-	enter(l.epoch)
+	enter(core.Session{Node: hello.Node, Epoch: l.epoch})
 	l.noteLocked("hello %s %d", hello.Node, l.epoch)
 	if !l.committing {
 		l.welcome(hello.Node, l.epoch)
 	}
-	return l.epoch, nil
+	return nil
 }
 
 func (l *loop) welcome(node string, epoch int64) {
 	l.hub.Deliver([]core.Send{{Kind: core.SendWelcome, Node: node, Epoch: epoch, Welcome: &core.Welcome{Pool: "pool-7"}}})
 }
 
-func (l *loop) Heartbeat(node string, epoch int64, hb core.HeartbeatEvent) {
-	l.note("heartbeat %s %d accepting=%v", node, epoch, hb.Accepting)
+func (l *loop) Heartbeat(from core.Session, hb core.HeartbeatEvent) {
+	l.note("heartbeat %s %d accepting=%v", from.Node, from.Epoch, hb.Accepting)
 }
-func (l *loop) Alive(node string, epoch int64) { l.note("alive %s %d", node, epoch) }
-func (l *loop) Accept(node string, epoch int64, a core.Attempt) {
-	l.note("accept %s %d %s/%d", node, epoch, a.Job, a.Attempt)
+func (l *loop) Alive(from core.Session) { l.note("alive %s %d", from.Node, from.Epoch) }
+func (l *loop) Accept(from core.Session, a core.Attempt) {
+	l.note("accept %s %d %s/%d", from.Node, from.Epoch, a.Job, a.Attempt)
 }
-func (l *loop) Decline(node string, epoch int64, a core.Attempt, reason string) {
-	l.note("decline %s %d %s/%d %s", node, epoch, a.Job, a.Attempt, reason)
+func (l *loop) Decline(from core.Session, a core.Attempt, reason string) {
+	l.note("decline %s %d %s/%d %s", from.Node, from.Epoch, a.Job, a.Attempt, reason)
 }
-func (l *loop) Progress(node string, epoch int64, a core.Attempt, percent int32) {
-	l.note("progress %s %d %s/%d %d", node, epoch, a.Job, a.Attempt, percent)
+func (l *loop) Progress(from core.Session, a core.Attempt, percent int32) {
+	l.note("progress %s %d %s/%d %d", from.Node, from.Epoch, a.Job, a.Attempt, percent)
 }
-func (l *loop) Result(node string, epoch int64, a core.Attempt, r *fleet.Result) {
+func (l *loop) Result(from core.Session, a core.Attempt, r *fleet.Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.result = append(l.result, r)
-	l.noteLocked("result %s %d %s/%d", node, epoch, a.Job, a.Attempt)
+	l.noteLocked("result %s %d %s/%d", from.Node, from.Epoch, a.Job, a.Attempt)
 }
-func (l *loop) Inventory(node string, epoch int64, i *fleet.Inventory) {
-	l.note("inventory %s %d rev=%d %s disk=%d/%d stale=%v", node, epoch, i.Rev, i.Platform, i.DiskFree, i.DiskTotal, i.Stale)
+func (l *loop) Inventory(from core.Session, i *fleet.Inventory) {
+	l.note("inventory %s %d rev=%d %s disk=%d/%d stale=%v", from.Node, from.Epoch, i.Rev, i.Platform, i.DiskFree, i.DiskTotal, i.Stale)
 }
-func (l *loop) Goodbye(node string, epoch int64, kind string) {
-	l.note("goodbye %s %d %s", node, epoch, kind)
+func (l *loop) Goodbye(from core.Session, kind string) {
+	l.note("goodbye %s %d %s", from.Node, from.Epoch, kind)
 }
-func (l *loop) Closed(node string, epoch int64) { l.note("closed %s %d", node, epoch) }
+func (l *loop) Closed(from core.Session) { l.note("closed %s %d", from.Node, from.Epoch) }
 func (l *loop) Audit(note core.AuditNote) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,7 +23,7 @@ func (s *session) take(messages []wire.Message) bool {
 		s.bad(fleet.CodeBadMessage, err.Error())
 		return false
 	case len(told) == 0 && len(messages) > 0:
-		s.gateway.loop.Alive(s.node, s.epoch)
+		s.gateway.loop.Alive(s.opened)
 	}
 	return true
 }
@@ -60,19 +60,19 @@ func (s *session) event(m wire.Message) (tell func(), err error) {
 	loop := s.gateway.loop
 	switch m.Type {
 	case wire.TypeHeartbeat:
-		return told(m, func(b *wire.Heartbeat) { loop.Heartbeat(s.node, s.epoch, heartbeatOf(b, s.hub.cfg.Now())) })
+		return told(m, func(b *wire.Heartbeat) { loop.Heartbeat(s.opened, heartbeatOf(b, s.hub.cfg.Now())) })
 	case wire.TypeAccept:
-		return told(m, func(b *wire.Accept) { loop.Accept(s.node, s.epoch, attemptOf(b.Job, b.Attempt)) })
+		return told(m, func(b *wire.Accept) { loop.Accept(s.opened, attemptOf(b.Job, b.Attempt)) })
 	case wire.TypeDecline:
-		return told(m, func(b *wire.Decline) { loop.Decline(s.node, s.epoch, attemptOf(b.Job, b.Attempt), b.Reason) })
+		return told(m, func(b *wire.Decline) { loop.Decline(s.opened, attemptOf(b.Job, b.Attempt), b.Reason) })
 	case wire.TypeProgress:
 		return told(m, func(b *wire.Progress) {
-			loop.Progress(s.node, s.epoch, attemptOf(b.Job, b.Attempt), int32(b.Percent))
+			loop.Progress(s.opened, attemptOf(b.Job, b.Attempt), int32(b.Percent))
 		})
 	case wire.TypeResult:
 		return s.result(m)
 	case wire.TypeInventory:
-		return told(m, func(b *wire.Inventory) { loop.Inventory(s.node, s.epoch, inventoryOf(b)) })
+		return told(m, func(b *wire.Inventory) { loop.Inventory(s.opened, inventoryOf(b)) })
 	case wire.TypeGoodbye:
 		return told(m, s.goodbye)
 	case wire.TypeLog:
@@ -106,12 +106,12 @@ func (s *session) result(m wire.Message) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() { s.gateway.loop.Result(s.node, s.epoch, attempt, result) }, nil
+	return func() { s.gateway.loop.Result(s.opened, attempt, result) }, nil
 }
 
 // goodbye is the node's last message: nothing is waited for behind it.
 func (s *session) goodbye(b *wire.Goodbye) {
-	s.gateway.loop.Goodbye(s.node, s.epoch, string(b.Kind))
+	s.gateway.loop.Goodbye(s.opened, string(b.Kind))
 	s.end(wire.CloseNormal, "goodbye")
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/enroll"
 	"rockpool/shared/wire"
@@ -26,11 +27,11 @@ type session struct {
 	hub     *Hub
 	conn    *wsconn.Conn
 	from    netip.Addr
-	node    string // empty until it is registered
-	epoch   int64  // 0 until the loop gave one; written under hub.mu, in the loop
-	claimed bool   // a claim of authority was audited
-	chain   string // what its welcome brings
-	proto   int64  // that both sides speak
+	node    string       // empty until it is registered
+	opened  core.Session // none until the loop gave it; written under hub.mu, in the loop
+	claimed bool         // a claim of authority was audited
+	chain   string       // what its welcome brings
+	proto   int64        // that both sides speak
 
 	welcomed atomic.Bool            // the welcome is on its way; before it a node takes no message
 	rotation atomic.Pointer[string] // the change of its secret that it was told of
@@ -77,8 +78,8 @@ func onlyLogs(messages []wire.Message) bool {
 // over tells the loop that the connection is gone, then waits until it is.
 func (s *session) over() {
 	defer s.gateway.drop(s)
-	if epoch := s.hub.leave(s); epoch != 0 {
-		s.gateway.loop.Closed(s.node, epoch)
+	if opened := s.hub.leave(s); opened.Epoch != 0 {
+		s.gateway.loop.Closed(opened)
 	}
 	s.tails.end()
 	s.end(wire.CloseNormal, "")
@@ -144,19 +145,19 @@ func (s *session) open(credential *enroll.Credential, hello *wire.Hello, unknown
 		s.audit("claimed_role_ignored", fmt.Sprintf("claimed %s, is %s", registered.IgnoredRole, registered.Node.Role))
 	}
 	s.conn.SetReceiveLimits(s.hub.cfg.Limits)
-	// The loop answers or stops: a deadline could leave an epoch that nobody closes.
+	// The loop answers or stops: a deadline could leave a session that nobody closes.
 	event := helloOf(hello, registered, labels, s.from)
 	event.Secret = credential.Secret
 	s.chain = newChain()
 	identify(&event, hello, s.chain)
-	if _, err := s.gateway.loop.Hello(context.Background(), event, s.enter); err != nil {
+	if err := s.gateway.loop.Hello(context.Background(), event, s.enter); err != nil {
 		return err
 	}
 	s.hub.counts.sessions.Add(1)
 	return nil
 }
 
-func (s *session) enter(epoch int64) { s.hub.enter(s, epoch) }
+func (s *session) enter(opened core.Session) { s.hub.enter(s, opened) }
 
 // unknown counts keys and labels that no struct has. Those that claim authority
 // change nothing and leave one audit entry a session, and few a node.

@@ -43,7 +43,7 @@ func (w *World) judgeOffer(n *node, s *core.Send) {
 		w.fail("W11", "offer of job %d to %s in unassigned", j.number, n.id)
 	case len(t.rec.Holds) > 0 || t.self || t.rec.Left:
 		w.fail("W6", "offer of job %d to %s, which is held (%+v, goodbye %v, left %v)", j.number, n.id, t.rec.Holds, t.self, t.rec.Left)
-	case n.session == nil || n.session.epoch != s.Epoch || !n.session.serverOpen:
+	case n.session == nil || n.session.opened.Epoch != s.Epoch || !n.session.serverOpen:
 		w.fail("W6", "offer of job %d to %s over a session that is not its open one", j.number, n.id)
 	case w.now-max(n.heard, w.srv.resumed) > w.times.Suspect:
 		w.fail("W6", "offer of job %d to %s, silent for %v", j.number, n.id, Span(w.now-n.heard))
@@ -90,8 +90,8 @@ func (w *World) judgeResult(c *conn, a core.Attempt, res *fleet.Result) {
 // judgeHello: epochs only rise (W10).
 func (w *World) judgeHello(c, old *conn) {
 	stored := w.store.nodes[c.node.index].rec.Epoch
-	if c.epoch <= stored || old != nil && old.process == c.process && c.epoch <= old.epoch {
-		w.fail("W10", "%s opens epoch %d after %d", c.node.id, c.epoch, stored)
+	if c.opened.Epoch <= stored || old != nil && old.process == c.process && c.opened.Epoch <= old.opened.Epoch {
+		w.fail("W10", "%s opens epoch %d after %d", c.node.id, c.opened.Epoch, stored)
 	}
 }
 

@@ -37,20 +37,14 @@ type held struct {
 type conn struct {
 	node       *node
 	number     int64
-	born       int64  // the node's process
-	process    int64  // the server's process
-	epoch      int64  // of the session that it carries; 0: none
-	place      int32  // where the core has the node
-	chain      string // what its welcome brings
+	born       int64        // the node's process
+	process    int64        // the server's process
+	opened     core.Session // that it carries
+	chain      string       // what its welcome brings
 	clientOpen bool
 	serverOpen bool
 	lastUp     Time // when the newest message arrives
 	lastDown   Time
-}
-
-// session is what the connection carries, as the core names it.
-func (c *conn) session() core.Session {
-	return core.Session{Node: c.node.id, Epoch: c.epoch, Place: c.place}
 }
 
 // message is one of either direction, or what else an event is about.
@@ -365,10 +359,10 @@ func (w *World) send(s *core.Send) {
 	w.hash.word(uint64(number(s.Job)))
 	w.judgeSend(n, s)
 	c := n.session
-	if c == nil || c.epoch != s.Epoch {
+	if c == nil || c.opened.Epoch != s.Epoch {
 		c = n.previous
 	}
-	if c == nil || c.epoch != s.Epoch || !c.serverOpen || c.process != w.srv.process {
+	if c == nil || c.opened.Epoch != s.Epoch || !c.serverOpen || c.process != w.srv.process {
 		return
 	}
 	m := w.net.take()

@@ -74,7 +74,7 @@ func (w *World) takes(n *node, pool string, j *job, reserved *fleet.Vector) bool
 	if t.rec.Pool != pool || t.rec.Role != j.spec.Role || t.rec.Left || t.self || len(t.rec.Holds) > 0 {
 		return false
 	}
-	if c := n.session; c == nil || !c.serverOpen || t.rec.Epoch != c.epoch {
+	if c := n.session; c == nil || !c.serverOpen || t.rec.Epoch != c.opened.Epoch {
 		return false
 	}
 	return fits(&j.spec.Demands, reserved, &t.rec.Capacity)

@@ -11,7 +11,7 @@ func (s *server) stop(down Time) {
 	for _, n := range s.w.nodes {
 		if c := n.session; c != nil && c.serverOpen {
 			m := s.w.net.take()
-			m.send = core.Send{Kind: core.SendHeartbeatAck, Node: n.id, Epoch: c.epoch, Ack: &core.HeartbeatAck{OK: true}}
+			m.send = core.Send{Kind: core.SendHeartbeatAck, Node: n.id, Epoch: c.opened.Epoch, Ack: &core.HeartbeatAck{OK: true}}
 			m.redial = core.RedialAfter(n.id, s.w.redial())
 			s.w.net.down(c, m)
 		}

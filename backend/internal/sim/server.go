@@ -272,9 +272,9 @@ func (s *server) arrive(c *conn, m *message) {
 
 // hear translates a node's message into the core's event.
 func (s *server) hear(c *conn, m *message) {
-	from, now, n := c.session(), s.clock(), c.node
+	from, now, n := c.opened, s.clock(), c.node
 	s.w.speaker = n
-	if m.kind != nodecore.SendHello && c.epoch == 0 {
+	if m.kind != nodecore.SendHello && c.opened.Epoch == 0 {
 		return
 	}
 	if n.session == c {
@@ -312,24 +312,24 @@ func (s *server) hearInDoubt(c *conn, m *message) {
 	case nodecore.SendHello:
 		s.w.net.refuse(c, nodecore.Refusal{Code: string(fleet.CodeUnavailable)})
 	case nodecore.SendHeartbeat:
-		s.core.Alive(s.clock(), c.session(), s.pending)
+		s.core.Alive(s.clock(), c.opened, s.pending)
 		s.pending.Sends = append(s.pending.Sends, core.Send{
-			Kind: core.SendHeartbeatAck, Node: c.node.id, Epoch: c.epoch, Ack: &core.HeartbeatAck{OK: true},
+			Kind: core.SendHeartbeatAck, Node: c.node.id, Epoch: c.opened.Epoch, Ack: &core.HeartbeatAck{OK: true},
 		})
 	default:
-		s.core.Alive(s.clock(), c.session(), s.pending)
+		s.core.Alive(s.clock(), c.opened, s.pending)
 	}
 }
 
 func (s *server) hello(c *conn, m *message) {
-	if c.epoch != 0 {
+	if c.opened.Epoch != 0 {
 		return
 	}
 	ev := s.helloOf(c, m)
 	ev.Running = slices.Clone(m.running)
 	old := c.node.session
 	opened, refused := s.core.Hello(s.clock(), ev, s.pending)
-	if c.epoch, c.place = opened.Epoch, opened.Place; refused != nil {
+	if c.opened = opened; refused != nil {
 		s.w.net.refuse(c, nodecore.Refusal{Code: string(refused.Code), RetryAfter: nodecore.Time(refused.RetryAfter), Fatal: refused.RetryAfter == 0})
 		return
 	}
@@ -352,9 +352,9 @@ func (s *server) gone(c *conn) {
 	if c.node.session == c {
 		c.node.session = nil
 	}
-	if c.epoch == 0 || !s.up || c.process != s.process {
+	if c.opened.Epoch == 0 || !s.up || c.process != s.process {
 		return
 	}
-	s.core.SessionClosed(s.clock(), c.session(), s.pending)
+	s.core.SessionClosed(s.clock(), c.opened, s.pending)
 	s.settle()
 }
