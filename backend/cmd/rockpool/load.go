@@ -13,8 +13,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"rockpool/backend/internal/core/fleet"
 	"rockpool/backend/internal/load"
-	"rockpool/shared/wire"
 )
 
 // loadCommand measures the server on this machine. It starts one of its own on a
@@ -77,8 +77,8 @@ const (
 	mostLoadPools   = 100
 	mostLoadRounds  = 10_000
 	mostLoadCallers = 10_000
-	mostLoadWaiting = 5_000_000 // the queue of its server takes twice as many
-	mostRealSlots   = 64        // of an agent of the agent's own program
+	mostLoadWaiting = 5_000_000      // the queue of its server takes twice as many
+	mostLoadSlots   = fleet.MaxSlots // that a server lets an agent bring: jobs meant for more would wait
 )
 
 // within refuses a number outside its bounds.
@@ -91,16 +91,12 @@ func within(flag string, n, most int64) error {
 
 // check refuses what can't be measured.
 func (r rounds) check(o load.Options) error {
-	slots := int64(wire.MaxSlots)
-	if o.AgentsBin != "" {
-		slots = mostRealSlots
-	}
 	if o.Pools > o.Agents {
 		return usageError{errors.New("each pool needs an agent: --pools must be at most --agents")}
 	}
 	return cmp.Or(
 		within("rounds", int64(o.Rounds), mostLoadRounds), within("jobs", int64(o.Jobs), load.MostJobs),
-		within("slots", o.Slots, slots), within("callers", int64(o.Callers), mostLoadCallers),
+		within("slots", o.Slots, mostLoadSlots), within("callers", int64(o.Callers), mostLoadCallers),
 		within("agents", int64(o.Agents), mostLoadAgents), within("pools", int64(o.Pools), mostLoadPools))
 }
 
@@ -149,7 +145,7 @@ func loadTable(r load.Report) grid {
 type loadBatch struct {
 	rounds
 	Agents  int   `default:"10" placeholder:"N" help:"Scripted agents over real sockets, in a process of their own: 1 to 10000."`
-	Slots   int64 `default:"64" placeholder:"N" help:"Slots of an agent, 1 to 4096."`
+	Slots   int64 `default:"64" placeholder:"N" help:"Slots of an agent, 1 to 64."`
 	Jobs    int   `default:"50000" placeholder:"N" help:"Jobs of a round."`
 	Batch   int   `default:"300" placeholder:"N" help:"Jobs of a request, 2 to 1000."`
 	Callers int   `default:"4" placeholder:"N" help:"Requests at a time."`
@@ -171,7 +167,7 @@ func (c *loadBatch) Run(ctx context.Context, d *desk) error {
 type loadSingle struct {
 	rounds
 	Agents  int   `default:"10" placeholder:"N" help:"Scripted agents over real sockets, in a process of their own: 1 to 10000."`
-	Slots   int64 `default:"64" placeholder:"N" help:"Slots of an agent, 1 to 4096."`
+	Slots   int64 `default:"64" placeholder:"N" help:"Slots of an agent, 1 to 64."`
 	Jobs    int   `default:"10000" placeholder:"N" help:"Jobs of a round."`
 	Callers int   `default:"128" placeholder:"N" help:"Callers, each with one job at a time."`
 }
