@@ -24,24 +24,34 @@ func ParseJobID(s string) (JobID, error) {
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return id, ErrJobID
 	}
-	var digits [32]byte
-	n := 0
-	for i := range len(s) {
-		c := s[i]
-		if i == 8 || i == 13 || i == 18 || i == 23 {
-			continue
+	at, all := 0, byte(0)
+	for i := range id {
+		if at == 8 || at == 13 || at == 18 || at == 23 {
+			at++
 		}
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return id, ErrJobID
-		}
-		digits[n] = c
-		n++
+		high, low := values[s[at]], values[s[at+1]]
+		id[i], all = high<<4|low, all|high|low
+		at += 2
 	}
-	if _, err := hex.Decode(id[:], digits[:]); err != nil {
+	if all == noDigit {
 		return JobID{}, ErrJobID
 	}
 	return id, nil
 }
+
+// noDigit is the value of what is no lower-case hex digit: all bits, which no digit has.
+const noDigit = 0xff
+
+// values are those of hex digits.
+var values = func() (all [256]byte) {
+	for i := range all {
+		all[i] = noDigit
+	}
+	for value, digit := range []byte("0123456789abcdef") {
+		all[digit] = byte(value)
+	}
+	return all
+}()
 
 // String gives the canonical 36-character form.
 func (id JobID) String() string {

@@ -39,6 +39,19 @@ func TestParseJobID_OneSpelling(t *testing.T) {
 			t.Errorf("ParseJobID(%q) = %v, want an error", bad, id)
 		}
 	}
+	const good = "0199c0de-0000-7000-8000-00000000000f"
+	for at := range good {
+		for c := range 256 {
+			digit := c >= '0' && c <= '9' || c >= 'a' && c <= 'f'
+			if good[at] == '-' {
+				digit = c == '-'
+			}
+			s := good[:at] + string([]byte{byte(c)}) + good[at+1:]
+			if id, err := ParseJobID(s); (err == nil) != digit || err != nil && id != (JobID{}) {
+				t.Fatalf("ParseJobID(%q) = %v, %v", s, id, err)
+			}
+		}
+	}
 }
 
 func TestCheckName(t *testing.T) {

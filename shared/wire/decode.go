@@ -33,13 +33,32 @@ func DecodeInto[T any, P checked[T]](m Message, body *T) error {
 	if m.Type != want {
 		return &BadMessage{Type: m.Type, Problem: "is not " + string(want)}
 	}
-	if _, bad := kinds[want].shape.check(m.Body, 0); bad != nil {
+	if err := read(m, body); err != nil {
+		return err
+	}
+	return P(body).Validate()
+}
+
+// read decodes the body: it reads itself where it can.
+func read[T any](m Message, body *T) error {
+	if p, can := any(body).(plainReader); can {
+		if p.readPlain(m.Body) {
+			return nil
+		}
+		*body = *new(T)
+	}
+	return readByShape(m, body)
+}
+
+// readByShape compares the body's shape with the struct's, then lets the library decode.
+func readByShape(m Message, body any) error {
+	if _, bad := kinds[m.Type].shape.check(m.Body, 0); bad != nil {
 		return &BadMessage{Type: m.Type, Field: bad.field, Problem: bad.problem}
 	}
 	if err := unmarshal(m.Body, body); err != nil {
 		return &BadMessage{Type: m.Type, Problem: err.Error()}
 	}
-	return P(body).Validate()
+	return nil
 }
 
 // bodyDecoder is a msgpack decoder with the reader that it reads from.

@@ -142,11 +142,11 @@ func (m *Message) finish() error {
 	if h.Kind != prescan.Map {
 		return &BadMessage{Type: m.Type, Field: "b", Problem: "must be a map"}
 	}
-	pos := h.Body
+	pos, turn := h.Body, 0
 	for range h.Len {
 		key, at := text(m.Body, pos)
 		pos = prescan.Skip(m.Body, at)
-		if k.shape.fields[string(key)] == nil {
+		if k.shape.field(key, &turn) == nil {
 			m.noteUnknown(string(key))
 		}
 	}

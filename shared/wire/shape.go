@@ -14,9 +14,15 @@ import (
 // string, nil into anything. So the shape is compared before it decodes.
 type shape struct {
 	kind   prescan.Kind
-	nilOK  bool              // lists, bytes and pointers
-	items  *shape            // of an Array
-	fields map[string]*shape // of a Map
+	nilOK  bool    // lists, bytes and pointers
+	items  *shape  // of an Array
+	fields []field // of a Map, as the encoder writes them
+}
+
+// field is an entry of a struct.
+type field struct {
+	name  string
+	shape *shape
 }
 
 // shapeOf makes the shape of a body's type from its msgpack tags. It panics on a
@@ -46,13 +52,13 @@ func shapeOf(t reflect.Type) *shape {
 }
 
 func structShape(t reflect.Type) *shape {
-	s := &shape{kind: prescan.Map, fields: make(map[string]*shape, t.NumField())}
+	s := &shape{kind: prescan.Map}
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("msgpack"), ",")
 		if name == "" {
 			panic(fmt.Sprintf("wire: %s.%s has no key", t, f.Name))
 		}
-		s.fields[name] = shapeOf(f.Type)
+		s.fields = append(s.fields, field{name, shapeOf(f.Type)})
 	}
 	return s
 }
@@ -95,10 +101,10 @@ func (s *shape) checkItems(b []byte, h prescan.Head) (int, *mismatch) {
 }
 
 func (s *shape) checkFields(b []byte, h prescan.Head) (int, *mismatch) {
-	pos := h.Body
+	pos, turn := h.Body, 0
 	for range h.Len {
 		key, at := text(b, pos)
-		field := s.fields[string(key)]
+		field := s.field(key, &turn)
 		if field == nil {
 			pos = prescan.Skip(b, at)
 			continue
@@ -111,6 +117,24 @@ func (s *shape) checkFields(b []byte, h prescan.Head) (int, *mismatch) {
 		pos = next
 	}
 	return pos, nil
+}
+
+// field is what stands under a key; nil: the struct has none. Turn is where the key is
+// looked for first: behind the one before, where the encoder writes it.
+func (s *shape) field(key []byte, turn *int) *shape {
+	at := *turn
+	for range s.fields {
+		if at == len(s.fields) {
+			at = 0
+		}
+		f := &s.fields[at]
+		at++
+		if f.name == string(key) {
+			*turn = at
+			return f.shape
+		}
+	}
+	return nil
 }
 
 // dotted joins the rest of a path to its parent's name.
