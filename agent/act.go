@@ -89,6 +89,12 @@ func (l *loop) resultOf(r nodecore.Report) wire.Result {
 	return result
 }
 
+// bytesOf is about what a result has on the channel.
+func bytesOf(r wire.Result) int {
+	const rest, output = 1 << 10, 256 // of the other fields, of one declared file
+	return rest + len(r.Detail) + len(r.Output) + len(r.Head) + len(r.Tail) + output*len(r.Outputs)
+}
+
 // send puts one message on the channel; Flush lets it go. A connection that takes no
 // more is given up: the next session begins from what is true then.
 func (l *loop) send(s nodecore.Send) {

@@ -142,7 +142,7 @@ func (l *loop) stored(d diskDone) {
 	case d.err != nil:
 		l.node.StoreFailed(now, d.ref, &l.out)
 	default:
-		l.node.Stored(now, d.ref, &l.out)
+		l.node.Stored(now, d.ref, bytesOf(l.results[d.ref]), &l.out)
 		l.kept = append(l.kept, d.ref)
 	}
 }

@@ -261,10 +261,11 @@ func (w *world) actions() map[string]func(*rapid.T) {
 				return
 			}
 			ref, ok := w.reports[0], rapid.IntRange(0, 3).Draw(t, "disk") > 0
+			bytes := rapid.IntRange(0, pageBytes).Draw(t, "bytes")
 			w.reports = w.reports[1:]
 			w.do(t, func(now Time, out *Effects) {
 				if ok {
-					n.Stored(now, ref, out)
+					n.Stored(now, ref, bytes, out)
 				} else {
 					n.StoreFailed(now, ref, out)
 				}

@@ -88,7 +88,7 @@ func (n *Node) Begin(cfg Config) {
 	n.keeper = newKeeper(n.cfg, &n.dice)
 	n.spool.dice = &n.dice
 	for _, ref := range cfg.Spooled {
-		n.spool.put(ref)
+		n.spool.put(ref, unknownBytes)
 	}
 }
 

@@ -20,7 +20,7 @@ func (r *rig) endAll(conn int64, ends ...End) {
 		r.offer(conn, Offer{Ref: ref, Runner: "checksum", Slots: 1})
 		r.start(conn, ref)
 		r.event(func(now Time, out *Effects) { r.Finished(now, ref, end, out) })
-		r.event(func(now Time, out *Effects) { r.Stored(now, ref, out) })
+		r.event(func(now Time, out *Effects) { r.Stored(now, ref, 100, out) })
 		r.event(func(now Time, out *Effects) { r.ResultAck(now, conn, ref, "stored", out) })
 	}
 }

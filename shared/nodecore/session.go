@@ -222,13 +222,13 @@ func (n *Node) Finished(now Time, ref Ref, end End, out *Effects) {
 	}
 }
 
-// Stored: the result is safe on the disk.
-func (n *Node) Stored(now Time, ref Ref, out *Effects) {
+// Stored: the result, which has about so many bytes, is safe on the disk.
+func (n *Node) Stored(now Time, ref Ref, bytes int, out *Effects) {
 	if !n.advance(now, out) {
 		return
 	}
 	if n.slots.stored(ref) {
-		n.spool.put(ref)
+		n.spool.put(ref, bytes)
 	}
 	n.settle(now, out)
 }

@@ -34,7 +34,7 @@ func TestOffer_AcceptOrDecline(t *testing.T) {
 		"unknown runner":    {nil, Offer{Runner: "shell", Slots: 1}, ReasonUnknownRunner},
 		"another backend":   {nil, Offer{Runner: "checksum", Backend: "cuda", Slots: 1}, ReasonWrongBackend},
 		"stopping":          {func(r *rig) { r.stopping, r.stopAt = true, r.now+minute; r.slots.take(ref(9, 1), 1, Never) }, Offer{Runner: "checksum", Slots: 1}, ReasonStopping},
-		"spool full":        {func(r *rig) { r.spool.put(ref(7, 1)); r.spool.put(ref(8, 1)) }, Offer{Runner: "checksum", Slots: 1}, ReasonSpoolFull},
+		"spool full":        {func(r *rig) { r.spool.put(ref(7, 1), 1); r.spool.put(ref(8, 1), 1) }, Offer{Runner: "checksum", Slots: 1}, ReasonSpoolFull},
 		"spool can't write": {func(r *rig) { r.slots.work = []attempt{{ref: ref(7, 1), phase: PhaseEnded, due: Never - 1}} }, Offer{Runner: "checksum", Slots: 1}, ReasonSpoolFailing},
 	} {
 		t.Run(name, func(t *testing.T) {

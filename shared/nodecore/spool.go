@@ -4,15 +4,18 @@ import "slices"
 
 // Handing in the spool.
 const (
-	page        = 8 // results that wait for an acknowledgement at one time
-	quickTries  = 8
-	quickWait   = 2 * second
-	slowWaitMax = minute
+	page         = 64        // results that wait for an acknowledgement at one time
+	pageBytes    = 512 << 10 // that they have together
+	unknownBytes = 64 << 10  // what a result of an earlier life may have
+	quickTries   = 8
+	quickWait    = 2 * second
+	slowWaitMax  = minute
 )
 
 // spooled is one result on the node's disk that no verdict has freed yet.
 type spooled struct {
 	ref   Ref
+	bytes int
 	tries int // in this session
 	due   Time
 }
@@ -34,9 +37,9 @@ func (s *spool) index(ref Ref) int {
 	return slices.IndexFunc(s.list, func(e spooled) bool { return e.ref == ref })
 }
 
-func (s *spool) put(ref Ref) {
+func (s *spool) put(ref Ref, bytes int) {
 	if !s.has(ref) {
-		s.list = append(s.list, spooled{ref: ref})
+		s.list = append(s.list, spooled{ref: ref, bytes: bytes})
 	}
 }
 
@@ -55,18 +58,40 @@ func (s *spool) renew() {
 	}
 }
 
-// next is when send has something to do, provided that the session is live.
-func (s *spool) next() Time {
-	at, open := Never, 0
+// underWay is what may be answered any moment.
+type underWay struct{ results, bytes int }
+
+func (u *underWay) add(e *spooled) {
+	u.results++
+	u.bytes += e.bytes
+}
+
+// admits reports that one more is within a page.
+func (u underWay) admits(e *spooled) bool {
+	return u.results < page && u.bytes+e.bytes <= pageBytes
+}
+
+func (s *spool) underWay() (u underWay) {
 	for i := range s.list {
-		if e := &s.list[i]; e.tries > 0 {
-			at = min(at, e.due)
-			if e.open() {
-				open++
-			}
+		if e := &s.list[i]; e.open() {
+			u.add(e)
 		}
 	}
-	if open < page && slices.ContainsFunc(s.list, func(e spooled) bool { return e.tries == 0 }) {
+	return u
+}
+
+// next is when send has something to do, provided that the session is live.
+func (s *spool) next() Time {
+	at, fresh := Never, (*spooled)(nil) // the oldest that was not sent
+	for i := range s.list {
+		switch e := &s.list[i]; {
+		case e.tries > 0:
+			at = min(at, e.due)
+		case fresh == nil:
+			fresh = e
+		}
+	}
+	if fresh != nil && s.underWay().admits(fresh) {
 		return 0
 	}
 	return at
@@ -74,20 +99,17 @@ func (s *spool) next() Time {
 
 // send hands in what is due.
 func (s *spool) send(now Time, conn int64, out *Effects) {
-	open := 0
-	for i := range s.list {
-		if s.list[i].open() {
-			open++
-		}
-	}
+	u, full := s.underWay(), false
 	for i := range s.list {
 		e := &s.list[i]
-		fresh := e.tries == 0
-		if now < e.due || fresh && open >= page {
+		if now < e.due {
 			continue
 		}
-		if fresh {
-			open++
+		if e.tries == 0 {
+			if full = full || !u.admits(e); full {
+				continue
+			}
+			u.add(e)
 		}
 		e.tries++
 		e.due = now + s.pause(e.tries)

@@ -1,6 +1,9 @@
 package nodecore
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func results(e *Effects) (refs []Ref) {
 	for _, s := range sent(e, SendResult) {
@@ -17,8 +20,8 @@ func TestSpool_HandsInPageByPageOldestFirst(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Spooled = held })
 	conn := r.welcome()
 	got := results(&r.out)
-	if len(got) != page {
-		t.Fatalf("%d results after welcome, want a page of %d", len(got), page)
+	if len(got) != pageBytes/unknownBytes {
+		t.Fatalf("%d results after welcome, want a page of %d", len(got), pageBytes/unknownBytes)
 	}
 	for i := 0; i < len(held); i++ {
 		out := r.event(func(now Time, out *Effects) { r.ResultAck(now, conn, held[i], "stored", out) })
@@ -37,6 +40,53 @@ func TestSpool_HandsInPageByPageOldestFirst(t *testing.T) {
 	}
 	if n := r.State().Spooled; n != 0 {
 		t.Errorf("%d spooled at the end", n)
+	}
+}
+
+// A page is bounded by how many results it has and by their bytes; one for which there
+// is no room holds up those behind it.
+func TestSpool_PageIsBoundedByResultsAndBytes(t *testing.T) {
+	for name, c := range map[string]struct {
+		bytes []int // of the results, oldest first
+		want  int   // that are sent at once
+	}{
+		"small":                {slices.Repeat([]int{1 << 10}, page+5), page},
+		"large":                {slices.Repeat([]int{pageBytes / 4}, 7), 4},
+		"large among small":    {[]int{1, pageBytes, 1}, 1},
+		"as large as a page":   {[]int{pageBytes, 1}, 1},
+		"what fits with small": {[]int{pageBytes - 2, 1, 1, 1}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out Effects
+			s := spool{dice: new(dice)}
+			for i, bytes := range c.bytes {
+				s.put(ref(byte(i+1), 1), bytes)
+			}
+			if s.next() != 0 {
+				t.Error("nothing is to be sent")
+			}
+			s.send(1, 1, &out)
+			got := results(&out)
+			if len(got) != c.want {
+				t.Fatalf("%d are sent, want %d", len(got), c.want)
+			}
+			if s.next() <= 1 {
+				t.Error("more are to be sent at once")
+			}
+			for i := range got {
+				if got[i] != ref(byte(i+1), 1) {
+					t.Errorf("number %d is %v", i, got[i])
+				}
+			}
+			out.Reset()
+			s.free(got[0], "stored", &out)
+			if s.next() != 0 {
+				t.Error("a verdict makes no room")
+			}
+			if s.send(2, 1, &out); len(results(&out)) == 0 || results(&out)[0] != ref(byte(c.want+1), 1) {
+				t.Errorf("then sent %v", results(&out))
+			}
+		})
 	}
 }
 
@@ -66,7 +116,7 @@ func TestSpool_ResendsQuicklyThenSlowlyWithoutEnd(t *testing.T) {
 
 func TestSpool_UnansweredResultsHoldUpNobody(t *testing.T) {
 	var held []Ref
-	for i := range byte(page) {
+	for i := range byte(pageBytes / unknownBytes) {
 		held = append(held, ref(i+1, 1))
 	}
 	late := ref(99, 1)
@@ -109,7 +159,7 @@ func TestSpool_WriteFailureKeepsTheResultAndTakesNoWork(t *testing.T) {
 	if out.Reports[0].Ref != ref(1, 1) {
 		t.Errorf("tried %+v", out.Reports)
 	}
-	out = r.event(func(now Time, out *Effects) { r.Stored(now, ref(1, 1), out) })
+	out = r.event(func(now Time, out *Effects) { r.Stored(now, ref(1, 1), 100, out) })
 	if len(results(out)) != 1 || !r.State().Accepting {
 		t.Errorf("once stored: %+v, want it sent and the node accepting", out)
 	}

@@ -30,7 +30,7 @@ func TestCase_N18_StopLetsWorkEndAndWaitsForTheVerdict(t *testing.T) {
 		t.Error("an offer was taken while stopping")
 	}
 	r.event(func(now Time, out *Effects) { r.Finished(now, ref(1, 1), End{Ran: true}, out) })
-	if out := r.event(func(now Time, out *Effects) { r.Stored(now, ref(1, 1), out) }); out.Exit || len(results(out)) != 1 {
+	if out := r.event(func(now Time, out *Effects) { r.Stored(now, ref(1, 1), 100, out) }); out.Exit || len(results(out)) != 1 {
 		t.Fatalf("%+v, want the result sent and its verdict waited for", out)
 	}
 	out = r.event(func(now Time, out *Effects) { r.ResultAck(now, conn, ref(1, 1), "stored", out) })

@@ -130,6 +130,9 @@ func (n *node) keep(r nodecore.Report) {
 	n.w.agenda.Add(n.w.now+n.chance.between(1, 5), event{kind: evStored, node: int32(n.index), n: h.key})
 }
 
+// resultBytes is what a result has here, where none says anything.
+const resultBytes = 1 << 10
+
 func (n *node) stored(key int64) {
 	at := slices.IndexFunc(n.spool, func(h handIn) bool { return h.key == key })
 	if at < 0 || !n.alive {
@@ -139,7 +142,7 @@ func (n *node) stored(key int64) {
 		n.core.StoreFailed(nodecore.Time(n.w.now), n.spool[at].ref, &n.w.wants)
 	} else {
 		n.spool[at].stored = true
-		n.core.Stored(nodecore.Time(n.w.now), n.spool[at].ref, &n.w.wants)
+		n.core.Stored(nodecore.Time(n.w.now), n.spool[at].ref, resultBytes, &n.w.wants)
 	}
 	n.act()
 }
