@@ -25,8 +25,7 @@ type level struct {
 	first int // a map's first key in scanner.keys; -1 for an array
 }
 
-// scanner walks one frame. It lives on the stack: about 4 KiB, most of it the
-// keys of all open maps, one behind the other.
+// scanner walks one frame. It lives on the stack.
 type scanner struct {
 	b      []byte
 	limits Limits
@@ -35,7 +34,8 @@ type scanner struct {
 	depth  int
 	top    int // keys in use
 	levels [MaxDepth]level
-	keys   [MaxDepth * MaxKeys]key
+	keys   []key // room for those of all open maps, one behind the other
+	full   bool  // there was too little of it
 }
 
 // Scan checks that b is exactly one value within the bounds and limits. It
@@ -47,9 +47,28 @@ func Scan(b []byte, limits Limits) Report {
 	case len(b) > min(limits.Frame, MaxFrame):
 		return Report{Fault: Fault{FrameTooLong, min(limits.Frame, MaxFrame)}}
 	}
-	s := scanner{b: b, limits: limits}
+	var few [MaxKeys]key
+	if report, whole := scan(b, limits, few[:]); whole {
+		return report
+	}
+	return scanWide(b, limits)
+}
+
+// scanWide has room for as many keys as can be open, which hardly a frame needs: in
+// Scan it would be cleared for each, and be part of the stack of each session.
+//
+//go:noinline
+func scanWide(b []byte, limits Limits) Report {
+	var all [MaxDepth * MaxKeys]key
+	report, _ := scan(b, limits, all[:])
+	return report
+}
+
+// scan reports what it finds, and whether there was room enough for that.
+func scan(b []byte, limits Limits, room []key) (r Report, whole bool) {
+	s := scanner{b: b, limits: limits, keys: room}
 	fault := s.run()
-	return Report{Fault: fault, Nodes: s.nodes}
+	return Report{Fault: fault, Nodes: s.nodes}, !s.full
 }
 
 // run walks value by value until the outermost one is complete.
@@ -181,6 +200,10 @@ func (s *scanner) key() Fault {
 	}
 	if string(name) == forbidden {
 		return Fault{KeyForbidden, start}
+	}
+	if s.top == len(s.keys) {
+		s.full = true
+		return Fault{TooManyKeys, start} // for as much room
 	}
 	hash := uint8(maphash.Bytes(seed, name))
 	if s.seen(hash, name) {

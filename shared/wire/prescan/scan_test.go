@@ -2,6 +2,7 @@ package prescan
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -152,5 +153,40 @@ func BenchmarkScan(b *testing.B) {
 				Scan(bomb.frame, huge)
 			}
 		})
+	}
+}
+
+// openMaps is so many maps within each other, each of as many keys as there may be and
+// with a value behind the next; in the one with that number the last key stands twice.
+func openMaps(b []byte, maps, twice int) []byte {
+	b = append(b, 0xde, 0, MaxKeys)
+	for k := range MaxKeys {
+		if k == MaxKeys-1 && maps == twice {
+			k = 0
+		}
+		b = fmt.Appendf(append(b, 0xa3), "k%02d", k)
+		if k == MaxKeys/2 && maps > 1 {
+			b = openMaps(b, maps-1, twice)
+		} else {
+			b = append(b, 1)
+		}
+	}
+	return b
+}
+
+func TestScan_RemembersTheKeysOfEveryOpenMap(t *testing.T) {
+	for maps := 1; maps <= MaxDepth; maps++ {
+		good := openMaps(nil, maps, 0)
+		if report := Scan(good, session); !report.Fault.OK() || report.Nodes != maps*MaxKeys+1 {
+			t.Fatalf("%d maps: %+v", maps, report)
+		}
+		if n := testing.AllocsPerRun(5, func() { Scan(good, session) }); n != 0 {
+			t.Errorf("%d maps: the scan allocated %v times", maps, n)
+		}
+		for twice := 1; twice <= maps; twice++ {
+			if fault := Scan(openMaps(nil, maps, twice), session).Fault; fault.Cause != KeyDuplicate {
+				t.Errorf("%d maps, a key twice in the %dth: %v", maps, twice, fault)
+			}
+		}
 	}
 }
