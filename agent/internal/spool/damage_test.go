@@ -112,12 +112,7 @@ func TestOpen_DamageCostsNothingButWhatItHit(t *testing.T) {
 func TestOpen_SaysWhatItCannotRead(t *testing.T) {
 	for part, at := range map[string]int64{"mark": 3, "length": 10, "sum": 14, "frame": headSize + 40} {
 		dir := t.TempDir()
-		s := open(t, dir)
-		for n := range 3 {
-			if err := put(s, ref(n), result(ref(n))); err != nil {
-				t.Fatal(err)
-			}
-		}
+		s := filled(t, dir, 3)
 		middle := s.entries[1]
 		if _, err := middle.in.file.WriteAt([]byte{0xdd}, middle.at+at); err != nil {
 			t.Fatal(err)

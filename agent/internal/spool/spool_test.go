@@ -38,6 +38,18 @@ func open(t testing.TB, dir string) *Spool {
 	return s
 }
 
+// filled opens a spool in an empty folder and stores so many results.
+func filled(t testing.TB, dir string, results int) *Spool {
+	t.Helper()
+	s := open(t, dir)
+	for n := range results {
+		if err := put(s, ref(n), result(ref(n))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
 // put stores a result as the agent does.
 func put(s *Spool, r nodecore.Ref, with wire.Result) error {
 	if err := s.Add(r, with); err != nil {
@@ -129,12 +141,7 @@ func spoil(t *testing.T, e entry) {
 
 func TestSpool_SpoiltFileIsSetAside(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, dir)
-	for n := range 3 {
-		if err := put(s, ref(n), result(ref(n))); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s := filled(t, dir, 3)
 	spoil(t, s.entries[1])
 	if _, err := s.Get(ref(1)); !errors.Is(err, ErrUnreadable) {
 		t.Fatalf("error %v", err)
@@ -164,12 +171,7 @@ func setAside(t testing.TB, dir string) int {
 
 func TestSpool_WhatWasSpoiltMeanwhileCostsNothingElse(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, dir)
-	for n := range 3 {
-		if err := put(s, ref(n), result(ref(n))); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s := filled(t, dir, 3)
 	spoil(t, s.entries[1])
 	s.Close()
 	again := open(t, dir)
@@ -188,12 +190,7 @@ func TestSpool_WhatWasSpoiltMeanwhileCostsNothingElse(t *testing.T) {
 // then is kept too.
 func TestSpool_ATornEndCostsNothingElse(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, dir)
-	for n := range 2 {
-		if err := put(s, ref(n), result(ref(n))); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s := filled(t, dir, 2)
 	first, file := s.entries[1].at, filepath.Base(s.open.path)
 	whole, err := os.ReadFile(s.open.path)
 	if err != nil {

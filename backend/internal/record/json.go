@@ -7,9 +7,6 @@ import (
 	"rockpool/backend/internal/core/fleet"
 )
 
-// TimeFormat is how times stand in JSON: RFC 3339 in UTC with milliseconds.
-const TimeFormat = "2006-01-02T15:04:05.000Z"
-
 // AppendSpec appends what was asked for as JSON, in the shape of fleet.JobSpec's
 // tags, so that json.Unmarshal reads it. It runs once per job on the hot path,
 // which is why it is written out.

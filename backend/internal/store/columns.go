@@ -54,7 +54,7 @@ func (c *jobColumns) columns() []*array {
 	}
 }
 
-// insertColumns are the parameters of insertJobsSQL.
+// insertColumns are the parameters of insertJobs.
 type insertColumns struct {
 	jobColumns
 	app, owner, submitter, submitted, spec array
@@ -64,7 +64,7 @@ func (c *insertColumns) columns() []*array {
 	return append(c.jobColumns.columns(), &c.app, &c.owner, &c.submitter, &c.submitted, &c.spec)
 }
 
-// updateColumns are the parameters of updateJobsSQL but for the last two.
+// updateColumns are the parameters of updateJobs; that for many rows has two more.
 type updateColumns struct {
 	jobColumns
 	fromState, fromAttempt                    array

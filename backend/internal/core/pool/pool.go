@@ -87,8 +87,3 @@ func (c Chain) Tries() []string {
 
 // IsFallback reports that the i-th of Tries is default by fallback.
 func (c Chain) IsFallback(i int) bool { return i >= len(c.Pools) }
-
-// Allows reports that work of this chain may run in the pool.
-func (c Chain) Allows(pool string) bool {
-	return slices.Contains(c.Pools, pool) || c.Fallback && pool == fleet.PoolDefault
-}

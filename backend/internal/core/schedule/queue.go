@@ -37,9 +37,6 @@ func (w *Waiter) Spent() Waiter { return Waiter{token: w.token, places: w.places
 // Waiting reports that the work is in the queue.
 func (w *Waiter) Waiting() bool { return w.shape != nil }
 
-// Alike reports that both ask for the same.
-func (w *Waiter) Alike(other *Waiter) bool { return w.shape == other.shape }
-
 // in gives the strand in which the work waits for the pool, or nil.
 func (w *Waiter) in(p *poolQueue) *strand {
 	for i := range w.places {

@@ -43,7 +43,7 @@ func TestQueue_StandingIsTheOrderOfTheApp(t *testing.T) {
 					want.Of++
 					switch {
 					case !other.before(w):
-					case other.Alike(w):
+					case other.shape == w.shape:
 						want.AheadAlike++
 					default:
 						want.AheadOther++
