@@ -168,16 +168,7 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 
 	over := make(chan struct{})
 	ended := make(chan runner.Done)
-	runners, err := runner.New(runner.Config{
-		Book: book, Dir: a.cfg.jobs(id.Dir()), Source: client, Sink: client, InputLimit: int64(a.cfg.InputLimit),
-		StopGrace: time.Duration(a.cfg.StopGrace), Log: a.log,
-		Done: func(d runner.Done) {
-			select {
-			case ended <- d:
-			case <-over:
-			}
-		},
-	})
+	runners, err := runner.New(a.attempts(id, book, client, ended, over))
 	if err != nil {
 		return err
 	}
@@ -219,6 +210,20 @@ func (a *Agent) serve(ctx context.Context, id *identity.Identity, book *runner.B
 	}
 	answered(l.left && err == nil)
 	return err
+}
+
+// attempts is how attempts run: the end of each comes to ended, until over is closed.
+func (a *Agent) attempts(id *identity.Identity, book *runner.Book, files *link.Client, ended chan<- runner.Done, over <-chan struct{}) runner.Config {
+	return runner.Config{
+		Book: book, Dir: a.cfg.jobs(id.Dir()), Source: files, Sink: files, InputLimit: int64(a.cfg.InputLimit),
+		StopGrace: time.Duration(a.cfg.StopGrace), Log: a.log,
+		Done: func(d runner.Done) {
+			select {
+			case ended <- d:
+			case <-over:
+			}
+		},
+	}
 }
 
 // lookAround collects what this machine has until the function is called.
