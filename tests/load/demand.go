@@ -18,13 +18,14 @@ import (
 // Probes by name, as PlayProbe knows them.
 const (
 	ProbeInsertUpdate = "insert-update" // of a row, in batches of 512
-	ProbeExec         = "exec"          // of /bin/true, as many at a time as probeExecs
+	ProbeExec         = "exec"          // of /bin/true, as many at a time as ProbeExecs
 )
 
-const (
-	probeBatch = 512
-	probeExecs = 4
-)
+const probeBatch = 512
+
+// ProbeExecs is how many processes run at a time, which Rockpool has as slots: as
+// docs/runners.md advises for jobs this short.
+const ProbeExecs = 32
 
 // PlayProbe is a probe's process. It speaks as `rockpool load --on-demand` does: a
 // greeting, then for each line of in, a number, so many operations and a line with
@@ -69,8 +70,8 @@ func PlayProbe(ctx context.Context, name, database string, in io.Reader, out io.
 func execMany(ctx context.Context, n int) error {
 	var next atomic.Int64
 	var starters sync.WaitGroup
-	errs := make(chan error, probeExecs)
-	for range probeExecs {
+	errs := make(chan error, ProbeExecs)
+	for range ProbeExecs {
 		starters.Go(func() {
 			for next.Add(1) <= int64(n) {
 				if err := exec.CommandContext(ctx, "/bin/true").Run(); err != nil {

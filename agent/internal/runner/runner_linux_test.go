@@ -140,13 +140,24 @@ func TestTimeout_EndsTheRun(t *testing.T) {
 }
 
 func TestLog_FloodIsBoundedAndBothEndsAreKept(t *testing.T) {
+	const flood = 2 << 20
 	spec := tool("flood")
-	spec.Timeout, spec.LogLimit = settings.Duration(2*time.Second), 1<<20
+	spec.LogLimit = flood / 2
 	r := newRig(t, spec, nil)
-	ref, offer := r.offer(wire.Payload{})
-	r.Start(ref, offer)
+	ref := r.start(wire.Payload{})
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	for deadline := time.Now().Add(patience); ; <-poll.C {
+		if at, _, _ := r.Log(ref, flood, 1); at > flood { // the oldest byte that is kept
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it does not print so much")
+		}
+	}
+	r.Stop(ref, 0)
 	got := r.wait().Result
-	if got.LogBytes < 2<<20 || len(got.Head)+len(got.Tail) > wire.MaxResult || len(got.Head) != logEnd || len(got.Tail) != logEnd {
+	if got.LogBytes < flood || len(got.Head)+len(got.Tail) > wire.MaxResult || len(got.Head) != logEnd || len(got.Tail) != logEnd {
 		t.Errorf("log of %d bytes, head %d, tail %d", got.LogBytes, len(got.Head), len(got.Tail))
 	}
 	if err := got.Validate(); err != nil {

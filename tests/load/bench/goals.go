@@ -164,8 +164,9 @@ func (b *bench) singles() ([]line, error) {
 }
 
 func (b *bench) processes() ([]line, error) {
-	return b.beside("process jobs of /bin/true, 1 agent", 1_500, 0, []string{"process", "--agents-bin=" + b.program("rockpool-agent")},
-		rival{name: load.ProbeExec, says: "fork and exec", size: 1_500, gate: 0.8})
+	slots := strconv.Itoa(load.ProbeExecs)
+	return b.beside("process jobs of /bin/true, 1 agent, "+slots+" slots", 3_000, 0, []string{"process", "--slots=" + slots, "--agents-bin=" + b.program("rockpool-agent")},
+		rival{name: load.ProbeExec, says: "fork and exec, " + slots + " at a time", size: 3_000, gate: 0.8})
 }
 
 // crowd is how many agents stand for many.
