@@ -23,8 +23,9 @@ type Dispatcher interface {
 // Work takes and ends jobs; all answer after the commit.
 type Work interface {
 	Submit(ctx context.Context, jobs []core.JobInsert) ([]core.Submitted, error)
-	// SubmitAndWait calls taken at the commit and returns at the job's end; a nil end:
-	// it was refused, or the row tells. ctx's error comes before the commit alone.
+	// SubmitAndWait calls taken once the database has answered and returns at the job's
+	// end; a nil end: it was refused, or the row tells. ctx's error comes before the
+	// commit alone.
 	SubmitAndWait(ctx context.Context, job *core.JobInsert, wait time.Duration, taken func()) (core.Submitted, *core.Ended, error)
 	// Cancel is not_found when the job is not open.
 	Cancel(ctx context.Context, id ids.JobID, actor string, graceMs int64) (fleet.JobState, error)

@@ -108,8 +108,8 @@ func insertedRows(e *core.Effects, wanted int) func(ids.JobID) (core.JobRow, boo
 }
 
 // SubmitAndWait decides about one new job as Submit does, calls taken, in the loop's
-// goroutine, once it is committed, and returns at the job's end: both in one event of
-// the loop, which wakes the caller once. Without an end the job's row tells: it was
+// goroutine, once the database has taken or refused it, and returns at the job's end:
+// both in one event of the loop, which wakes the caller once. Without an end the job's row tells: it was
 // refused, had ended already or did not end within wait (0: nobody waits). That ctx is
 // over is an error only before the commit; who gives up at that very moment may be
 // answered a moment before taken is called.
