@@ -16,6 +16,7 @@ type batch struct {
 	after   []func(o *outcome)
 	refused []core.Refusal
 	err     error
+	ended   bool // its commit is over
 }
 
 // outcome of a batch for those who wait for it: an error for all, or the
@@ -38,7 +39,7 @@ func (l *Loop) onCommit(fn func(o *outcome)) {
 }
 
 // flush sends what may go out now, asks for what must be recalled, and hands
-// the gathered writes to the writer when it is idle.
+// the gathered writes to the writer when it takes them.
 func (l *Loop) flush(helpers *errgroup.Group, ctx context.Context) {
 	e := &l.pending.effects
 	if len(e.Sends) > 0 {
@@ -56,29 +57,46 @@ func (l *Loop) flush(helpers *errgroup.Group, ctx context.Context) {
 		l.recall(helpers, ctx, append([]core.Recall(nil), e.Recalls...))
 		e.Recalls = e.Recalls[:0]
 	}
-	if l.inFlight != nil || l.inDoubt {
-		return
-	}
-	if !e.Durable() {
+	switch {
+	case l.inDoubt, len(l.inFlight) == mostUnderWay:
+	case len(l.inFlight) > 0:
+		if l.goesBehind() {
+			l.handOver(helpers, ctx)
+		}
+	case e.Durable():
+		l.handOver(helpers, ctx)
+	default:
 		l.settleEmpty()
-		return
 	}
+}
+
+// goesBehind reports that so much has gathered that it goes to the database while the
+// batch before is still under way there.
+func (l *Loop) goesBehind() bool {
+	rows := l.pending.rows()
+	return rows >= behindRows && 2*rows >= l.inFlight[0].rows()
+}
+
+// handOver gives the writer what has gathered.
+func (l *Loop) handOver(helpers *errgroup.Group, ctx context.Context) {
 	b := l.pending
-	l.inFlight, l.pending = b, l.freshBatch()
+	l.inFlight, l.pending = append(l.inFlight, b), l.freshBatch()
+	commit := l.writer.Begin(&b.effects)
 	helpers.Go(func() error {
-		b.refused, b.err = l.writer.Commit(ctx, &b.effects)
+		b.refused, b.err = commit(ctx)
 		l.committed <- b
 		return nil
 	})
 }
 
-// freshBatch reuses the last settled batch's slices.
+// freshBatch reuses a settled batch's slices.
 func (l *Loop) freshBatch() *batch {
-	b := l.spare
-	l.spare = nil
-	if b == nil {
-		b = &batch{}
+	last := len(l.spare) - 1
+	if last < 0 {
+		return &batch{}
 	}
+	b := l.spare[last]
+	l.spare = l.spare[:last]
 	return b
 }
 
@@ -94,10 +112,32 @@ func (l *Loop) settleEmpty() {
 	}
 }
 
+// settleAfter settles a batch whose commit is over once those before it are settled, and
+// the next ones that waited for that.
+func (l *Loop) settleAfter(b *batch, helpers *errgroup.Group, ctx context.Context) error {
+	b.ended = true
+	for len(l.inFlight) > 0 && l.inFlight[0].ended {
+		if err := l.settle(l.takeOldest(), helpers, ctx); err != nil {
+			return err
+		}
+		l.flush(helpers, ctx) // what the one showed counts for the next
+	}
+	if l.inDoubt && len(l.inFlight) == 0 {
+		l.load(helpers, ctx)
+	}
+	return nil
+}
+
+// takeOldest takes the batch out whose turn it is to be settled.
+func (l *Loop) takeOldest() *batch {
+	b := l.inFlight[0]
+	l.inFlight = append(l.inFlight[:0], l.inFlight[1:]...)
+	return b
+}
+
 // settle takes a transaction's outcome: the core derives what follows from it,
 // and those who waited get their answer.
 func (l *Loop) settle(b *batch, helpers *errgroup.Group, ctx context.Context) error {
-	l.inFlight = nil
 	if b.err != nil {
 		return l.settleFailed(b, helpers, ctx)
 	}
@@ -111,10 +151,7 @@ func (l *Loop) settle(b *batch, helpers *errgroup.Group, ctx context.Context) er
 	l.announceEnds(b, o)
 	l.news.keep(&b.effects, o.refused)
 	b.reset()
-	l.spare = b
-	if l.inDoubt {
-		l.load(helpers, ctx)
-	}
+	l.spare = append(l.spare, b)
 	return nil
 }
 
@@ -171,37 +208,42 @@ func (l *Loop) announceEnds(b *batch, o *outcome) {
 func (b *batch) reset() {
 	b.effects.Reset()
 	clear(b.after)
-	b.after, b.refused, b.err = b.after[:0], nil, nil
+	b.after, b.refused, b.err, b.ended = b.after[:0], nil, nil, false
 }
 
-// finish lets the transaction under way end and commits what has gathered, so
+// finish lets the transactions under way end and commits what has gathered, so
 // that nothing that was decided is lost on a planned stop.
 func (l *Loop) finish() error {
-	if l.inFlight != nil {
-		b := <-l.committed
-		l.inFlight = nil
-		l.answer(b, b.err)
+	failed := false
+	for len(l.inFlight) > 0 {
+		(<-l.committed).ended = true
+		for len(l.inFlight) > 0 && l.inFlight[0].ended {
+			b := l.takeOldest()
+			l.answer(b)
+			failed = failed || b.err != nil
+		}
 	}
-	if l.inDoubt || !l.pending.effects.Durable() {
+	if failed || l.inDoubt || !l.pending.effects.Durable() {
 		return nil
 	}
 	b := l.pending
 	l.pending = l.freshBatch()
-	b.refused, b.err = l.writer.Commit(context.Background(), &b.effects)
-	l.answer(b, b.err)
+	b.refused, b.err = l.writer.Begin(&b.effects)(context.Background())
+	l.answer(b)
 	return nil
 }
 
-func (l *Loop) answer(b *batch, err error) {
+// answer tells those who wait for a batch what came of it, where nothing more follows.
+func (l *Loop) answer(b *batch) {
 	o := &outcome{batch: b, refused: refusedJobs(b.refused)}
-	if err != nil {
+	if b.err != nil {
 		o.err = errUnknown
 	}
 	for _, fn := range b.after {
 		fn(o)
 	}
 	b.after = nil
-	if err == nil {
+	if b.err == nil {
 		l.announceEnds(b, o)
 	}
 }

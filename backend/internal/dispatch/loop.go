@@ -22,10 +22,12 @@ type Store interface {
 	Recall(ctx context.Context, asked []core.Recall) ([]core.RecalledRow, error)
 }
 
-// Writer commits one batch in one transaction. What the database does not take
-// is left out and named; an error means that nothing is known to be committed.
+// Writer commits batches, each in one transaction, in the order in which they begin.
+// What Begin returns is called once, from any goroutine. What the database does not take
+// is left out and named; an error means that nothing is known to be committed, and that
+// batches which began before it came are not either.
 type Writer interface {
-	Commit(ctx context.Context, batch *core.Effects) ([]core.Refusal, error)
+	Begin(batch *core.Effects) (commit func(ctx context.Context) ([]core.Refusal, error))
 }
 
 // Sender delivers messages to sessions without waiting.
@@ -49,6 +51,13 @@ const (
 	// batchRows is how many rows gather behind a running transaction before the
 	// loop stops taking events; beyond some hundred a larger batch saves nothing.
 	batchRows = 2048
+	// behindRows is how many rows must have gathered, and half as many as are under way,
+	// for a batch to go behind the one before: a smaller one costs more as a commit of its
+	// own than the database's pause between two.
+	behindRows = 256
+	// mostUnderWay is how many batches the writer has at a time: the database works on
+	// one, and the next one waits for it there.
+	mostUnderWay = 2
 	// eventRun is how many waiting events are applied before the loop looks at
 	// its other sources again.
 	eventRun = 512
@@ -82,9 +91,9 @@ type Loop struct {
 
 	// Owned by the goroutine of Run.
 	core      *core.Dispatch
-	pending   *batch // gathers effects
-	inFlight  *batch // is being committed, or nil
-	spare     *batch
+	pending   *batch   // gathers effects
+	inFlight  []*batch // are being committed, the oldest first
+	spare     []*batch
 	inDoubt   bool
 	loading   bool
 	terminal  map[ids.JobID][]chan *core.Ended // who waits for a job's end; each takes one
@@ -98,7 +107,7 @@ func New(cfg Config, store Store, writer Writer, sender Sender) *Loop {
 	return &Loop{
 		cfg: cfg, store: store, writer: writer, sender: sender, log: cfg.Logger,
 		events:    make(chan event, eventBuffer),
-		committed: make(chan *batch, 1),
+		committed: make(chan *batch, mostUnderWay),
 		loaded:    make(chan *core.Snapshot, 1),
 		recalled:  make(chan recallAnswer, 16),
 		ready:     make(chan struct{}),
@@ -147,7 +156,7 @@ func (l *Loop) turn(ctx context.Context, helpers *errgroup.Group, helperCtx cont
 			runtime.Gosched() // who has something to say already says it: together it costs less
 			l.applyWaiting()
 		case b := <-l.committed:
-			if err := l.settle(b, helpers, helperCtx); err != nil {
+			if err := l.settleAfter(b, helpers, helperCtx); err != nil {
 				return err
 			}
 		case snapshot := <-l.loaded:
@@ -164,18 +173,20 @@ func (l *Loop) turn(ctx context.Context, helpers *errgroup.Group, helperCtx cont
 }
 
 // eventSource is nil, and so never ready, while enough has gathered behind the
-// running transaction: backpressure on everyone who sends events.
+// running transactions: backpressure on everyone who sends events.
 func (l *Loop) eventSource() <-chan event {
-	if l.inFlight != nil && l.pending.rows() >= batchRows {
+	if l.full() {
 		return nil
 	}
 	return l.events
 }
 
+func (l *Loop) full() bool { return len(l.inFlight) > 0 && l.pending.rows() >= batchRows }
+
 // applyWaiting applies what else is there, without waiting for company.
 func (l *Loop) applyWaiting() {
 	for range eventRun {
-		if l.inFlight != nil && l.pending.rows() >= batchRows {
+		if l.full() {
 			return
 		}
 		select {

@@ -14,7 +14,7 @@ import (
 func (w *world) ask(key string, slots int64) core.PlacementAsk {
 	w.jobs++
 	return core.PlacementAsk{Spec: &fleet.PlacementSpec{
-		ID: ids.JobID{15: w.jobs}, App: testApp, Owner: 1, Role: "worker", Key: key,
+		ID: ids.JobID{15: byte(w.jobs)}, App: testApp, Owner: 1, Role: "worker", Key: key,
 		Demands: fleet.Vector{Slots: slots}, Count: 1, TTLMs: fleet.DefaultTTLMs,
 	}}
 }

@@ -33,9 +33,9 @@ func (l *Loop) doubt(helpers *errgroup.Group, ctx context.Context) {
 	l.downSince = time.Now()
 	l.core.Freeze(l.cfg.Clock.Now())
 	l.dropPending()
-	if l.inFlight == nil {
+	if len(l.inFlight) == 0 {
 		l.load(helpers, ctx)
-	} // else settle loads when the transaction under way has ended
+	} // else settleAfter loads when the transactions under way have ended
 }
 
 func (l *Loop) dropPending() {
@@ -121,6 +121,12 @@ func (l *Loop) applyRecalled(answer recallAnswer) {
 
 // answerAll tells everyone who still waits that the loop has ended.
 func (l *Loop) answerAll(err *fleet.Error) {
+	for _, b := range l.inFlight { // only when the shard is lost
+		for _, fn := range b.after {
+			fn(&outcome{batch: b, err: errUnknown})
+		}
+		b.after = nil
+	}
 	for _, fn := range l.pending.after {
 		fn(&outcome{batch: l.pending, err: err})
 	}

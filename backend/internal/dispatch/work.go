@@ -53,7 +53,7 @@ func (l *Loop) Resolve(ctx context.Context, id ids.JobID, action fleet.ResolveAc
 }
 
 // afterJobCommit calls fn once everything that was decided up to now is
-// committed: the gathering batch, or when that is empty the one under way.
+// committed: the gathering batch, or when that is empty the newest one under way.
 func (l *Loop) afterJobCommit(fn func(err error)) {
 	settle := func(o *outcome) {
 		if o.err != nil {
@@ -62,8 +62,8 @@ func (l *Loop) afterJobCommit(fn func(err error)) {
 		}
 		fn(nil)
 	}
-	if !l.pending.effects.Durable() && l.inFlight != nil {
-		l.inFlight.after = append(l.inFlight.after, settle)
+	if last := len(l.inFlight) - 1; last >= 0 && !l.pending.effects.Durable() {
+		l.inFlight[last].after = append(l.inFlight[last].after, settle)
 		return
 	}
 	l.onCommit(settle)

@@ -28,19 +28,52 @@ type database struct {
 	placements map[ids.JobID]core.OpenPlacement
 	refuse     map[ids.JobID]core.RefusedWhy // once each
 
+	newest  *commit       // the newest that began
 	hold    chan struct{} // a commit takes one before it goes on; nil: commits are free
 	began   chan struct{} // one for each commit begun
 	loads   chan struct{} // one for each load tried
 	recalls map[ids.JobID]core.RecalledRow
 }
 
-func (db *database) Commit(_ context.Context, e *core.Effects) ([]core.Refusal, error) {
+// commit is a batch's place among those that began.
+type commit struct {
+	before *commit // that was not over when this one began
+	over   chan struct{}
+	err    error
+}
+
+// Begin keeps the order: a commit waits for the one before, and fails with it.
+func (db *database) Begin(e *core.Effects) func(context.Context) ([]core.Refusal, error) {
+	c := &commit{over: make(chan struct{})}
+	if b := db.newest; b != nil {
+		select {
+		case <-b.over:
+		default:
+			c.before = b
+		}
+	}
+	db.newest = c
+	return func(context.Context) (refused []core.Refusal, err error) {
+		defer func() {
+			c.err = err
+			close(c.over)
+		}()
+		return db.commit(c, e)
+	}
+}
+
+func (db *database) commit(c *commit, e *core.Effects) ([]core.Refusal, error) {
 	select {
 	case db.began <- struct{}{}:
 	default:
 	}
 	if db.hold != nil {
 		<-db.hold
+	}
+	if c.before != nil {
+		if <-c.before.over; c.before.err != nil {
+			return nil, c.before.err
+		}
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -69,8 +102,14 @@ func (db *database) Commit(_ context.Context, e *core.Effects) ([]core.Refusal, 
 		db.keep(e.Inserts[i].Spec, e.Inserts[i].Row)
 	}
 	for i := range e.Updates {
-		named = append(named, e.Updates[i].Job)
-		db.keep(db.jobs[e.Updates[i].Job].Spec, e.Updates[i].Row)
+		u := &e.Updates[i]
+		named = append(named, u.Job)
+		was, open := db.jobs[u.Job]
+		if !open || was.Row.Attempt != u.FromAttempt || stored(was.Row.State) != stored(u.FromState) {
+			refused = append(refused, core.Refusal{Job: u.Job, Why: core.RefusedStale})
+			continue
+		}
+		db.keep(was.Spec, u.Row)
 	}
 	for _, s := range e.Sessions {
 		n := &db.base.Nodes[0]
@@ -81,6 +120,14 @@ func (db *database) Commit(_ context.Context, e *core.Effects) ([]core.Refusal, 
 	}
 	db.batches = append(db.batches, named)
 	return refused, nil
+}
+
+// stored is a state as the database has it: that a job runs is not written.
+func stored(s fleet.JobState) fleet.JobState {
+	if s == fleet.JobRunning {
+		return fleet.JobOffered
+	}
+	return s
 }
 
 // refuses reports work that is to be refused, this once, and adds its refusal.
@@ -156,8 +203,9 @@ type world struct {
 	session core.Session // of testNode
 	wire    wire
 	stop    context.CancelFunc
+	free    func() // lets all commits go that holdCommits holds; nil: it holds none
 	ran     chan error
-	jobs    byte
+	jobs    uint16
 }
 
 var errFenced = errors.New("fenced")
@@ -193,8 +241,8 @@ func newWorld(t *testing.T, slots int64) *world {
 	go func() { w.ran <- w.loop.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
-		if db.hold != nil {
-			close(db.hold)
+		if w.free != nil {
+			w.free()
 		}
 		<-w.ran
 	})
@@ -223,7 +271,7 @@ func gone() fleet.NodeRecord {
 func (w *world) job() core.JobInsert {
 	w.jobs++
 	return core.JobInsert{Spec: &fleet.JobSpec{
-		ID: ids.JobID{15: w.jobs}, App: testApp, Owner: 1, Role: "worker", Runner: "noop", Demands: fleet.Vector{Slots: 1},
+		ID: ids.JobID{14: byte(w.jobs >> 8), 15: byte(w.jobs)}, App: testApp, Owner: 1, Role: "worker", Runner: "noop", Demands: fleet.Vector{Slots: 1},
 		MaxAttempts: 3, OnNodeLost: fleet.OnLostRequeue, WhenExhausted: fleet.WhenExhaustedWait,
 	}}
 }
@@ -263,13 +311,14 @@ func (w *world) batchesOf(db *database) [][]ids.JobID {
 func (w *world) holdCommits() {
 	w.Helper()
 	w.await("no commit under way", func(*core.Dispatch) bool {
-		if w.loop.inFlight != nil || w.loop.pending.effects.Durable() {
+		if len(w.loop.inFlight) > 0 || w.loop.pending.effects.Durable() {
 			return false
 		}
 		for len(w.db.began) > 0 {
 			<-w.db.began
 		}
 		w.db.hold = make(chan struct{})
+		w.free = sync.OnceFunc(func() { close(w.db.hold) })
 		return true
 	})
 }

@@ -34,6 +34,23 @@ type modelJob struct {
 	node    string
 }
 
+// clone is a copy of what batches change.
+func (m *model) clone() *model {
+	c := &model{
+		map[string]*modelNode{}, map[ids.JobID]*modelJob{}, maps.Clone(m.keys), maps.Clone(m.alarms), maps.Clone(m.placements),
+	}
+	for name, n := range m.nodes {
+		node := *n
+		node.auto = maps.Clone(n.auto)
+		c.nodes[name] = &node
+	}
+	for id, j := range m.jobs {
+		job := *j
+		c.jobs[id] = &job
+	}
+	return c
+}
+
 // refusals predicts which jobs of a batch are refused, and applies the others.
 // A node's assignments are refused together: they were decided on one picture.
 func (m *model) refusals(e *core.Effects) map[ids.JobID]core.RefusedWhy {

@@ -19,8 +19,11 @@ import (
 // what open jobs and placements hold, and logs where they differed.
 //
 // A writer that still works makes it fail or read from before: only the shard's
-// owner calls it, between two commits.
+// owner calls it, between two commits. Connections that were lost are ended first.
 func (db *DB) LoadSnapshot(ctx context.Context) (*core.Snapshot, error) {
+	if err := db.endLost(ctx); err != nil {
+		return nil, err
+	}
 	s := &core.Snapshot{}
 	err := pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
 		// The planner may not know yet how few of the jobs are open.

@@ -3,12 +3,9 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"rockpool/backend/internal/core"
 )
@@ -26,7 +23,13 @@ func counted(sql, how string, params int) countedSQL {
 	return countedSQL{rows: sql, whole: "WITH done AS (" + sql + ") SELECT 1 / (" + how + " = $" + strconv.Itoa(params+1) + ")::int FROM done"}
 }
 
-const fenceWholeSQL = "SELECT 1 / count(*)::int FROM (" + fenceSQL + ") AS mine"
+// fenceWholeSQL is the fence of a batch that is sent as a whole. With it the connection
+// remembers the batch's number, unless the transaction is rolled back; a batch that was
+// sent before the one before had its answer goes only where that one's number stands.
+const fenceWholeSQL = `
+	SELECT 1 / count(batch)::int FROM (
+		SELECT set_config('rockpool.batch', $2, false) AS batch FROM shards
+		WHERE id = 1 AND epoch = $1 AND ($3 = '' OR current_setting('rockpool.batch', true) = $3) FOR KEY SHARE) AS mine`
 
 // expect queues a statement of which that many rows must come back; read finds out
 // which do not where PostgreSQL does not count them itself.
@@ -41,72 +44,97 @@ func (r *round) expect(sql countedSQL, want int, read func(pgx.Rows) error, args
 // fitsWhole reports a batch all of whose statements check themselves.
 func fitsWhole(e *core.Effects) bool { return len(e.Placements) == 0 }
 
-// sendWhole commits the batch in one trip, and all of it or nothing: what is sent up to
-// the protocol's sync is one transaction, which ends with it. Not taken, without an
-// error: nothing was written, and step by step it shows what the database refuses.
-// ErrUnknown: it may be committed. Any other error: it is not.
-func (w *Writer) sendWhole(ctx context.Context, e *core.Effects) (taken bool, err error) {
-	if err := ctx.Err(); err != nil || !fitsWhole(e) {
+// sendWhole commits the batch in one trip, and all of it or nothing. Not taken, without
+// an error: nothing was written, nobody else uses the connection, and step by step it
+// shows what the database refuses. ErrUnknown: it may be committed. Any other error: it
+// is not.
+func (w *Writer) sendWhole(ctx context.Context, t *turn, e *core.Effects) (taken bool, err error) {
+	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	w.zero = w.wall(0)
-	r := &round{w: w, e: e, out: &leftOut{}, batch: &pgx.Batch{}, whole: true}
-	if conflicts := r.sumUp(); len(conflicts) > 0 {
-		return false, nil
-	}
-	r.batch.Queue(fenceWholeSQL, w.epoch)
-	r.queue()
-	ctx, cancel := outlast(ctx, commitLimit)
-	defer cancel()
-	switch err := w.sendAll(ctx, r.batch); {
-	case err == nil:
+	r, follows, err := w.sendBehind(ctx, t, e)
+	if r != nil && err == nil {
 		return true, nil
-	case errors.Is(err, ErrUnknown):
-		return false, err
+	}
+	if before := t.alone(); before != nil {
+		return false, before
+	}
+	if r == nil || follows && isDataError(err) { // the one before may have been the reason
+		r, err = w.sendAlone(ctx, t, e)
+	}
+	switch {
+	case err == nil:
+		return r != nil, nil
 	case isDataError(err):
 		return false, nil
-	case isNoTable(err) && r.day != "":
+	case isNoTable(err) && r != nil && r.day != "":
 		w.db.log.Warn("a day's jobs are looked for among all: its partition is gone, or the server's role has no rights on it, which migrating gives",
 			"partition", r.day, "sqlstate", sqlState(err))
 		w.keepDay(r.day, &updateJobs)
 		return false, nil
-	default:
-		return false, problem("write a batch", err)
+	case errors.Is(err, ErrUnknown):
+		return false, err
 	}
+	return false, problem("write a batch", err)
 }
 
-// sendAll reads the answers in their order. The commit comes when all statements are
-// done: what the server says before that says that there was none.
-func (w *Writer) sendAll(ctx context.Context, batch *pgx.Batch) error {
-	answers := w.conn.SendBatch(ctx, batch)
-	var err error
-	for range batch.Len() {
-		if _, err = answers.Exec(); err != nil {
-			break
-		}
+// sendBehind sends the batch as soon as the one before was sent, and reads its answer.
+// follows: that one had none yet. No round: it was not sent, because it does not go as a
+// whole or there is something to do first for which it must be alone.
+func (w *Writer) sendBehind(ctx context.Context, t *turn, e *core.Effects) (r *round, follows bool, err error) {
+	if !fitsWhole(e) {
+		return nil, false, nil
 	}
-	done := err == nil
-	err = answers.Close() // it repeats the first error
-	var pg *pgconn.PgError
-	refused := errors.As(err, &pg)
-	switch {
-	case err == nil, refused && (!done || pg.Severity == "ERROR"), pgconn.SafeToRetry(err):
-		return err
+	follows = t.send()
+	if r = w.whole(t, e, follows); r == nil || !w.line.usable() || !w.line.knows(r.batch) {
+		t.withdraw()
+		return nil, false, nil
 	}
-	w.conn.Close(ctx)
-	return fmt.Errorf("%w: %w", ErrUnknown, err)
+	defer w.line.watch(ctx)()
+	err = w.line.send(r.batch)
+	t.sentAll()
+	t.awaitAnswer()
+	defer t.gotAnswer()
+	if err == nil {
+		err = w.line.answer(r.batch)
+	}
+	return r, follows, err
 }
 
-// outlast is a context that ends so much later than ctx: not to know of a commit is
-// worse than to wait for its answer.
-func outlast(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		select {
-		case <-time.After(by):
-			cancel()
-		case <-longer.Done():
-		}
-	})
-	return longer, func() { stop(); cancel() }
+// sendAlone does it when nobody else uses the connection.
+func (w *Writer) sendAlone(ctx context.Context, t *turn, e *core.Effects) (*round, error) {
+	if !fitsWhole(e) {
+		return nil, nil
+	}
+	if err := w.connect(ctx); err != nil {
+		return nil, err
+	}
+	r := w.whole(t, e, false)
+	if r == nil {
+		return nil, nil
+	}
+	if err := w.line.learn(ctx, r.batch); err != nil {
+		return r, err
+	}
+	defer w.line.watch(ctx)()
+	if err := w.line.send(r.batch); err != nil {
+		return r, err
+	}
+	return r, w.line.answer(r.batch)
+}
+
+// whole makes the batch's statements; nil: its reservations contradict each other.
+func (w *Writer) whole(t *turn, e *core.Effects, follows bool) *round {
+	w.zero = w.wall(0)
+	r := &round{w: w, e: e, out: &leftOut{}, batch: &pgx.Batch{}, whole: true}
+	if conflicts := r.sumUp(); len(conflicts) > 0 {
+		return nil
+	}
+	before := ""
+	if follows {
+		before = strconv.FormatInt(t.n-1, 10)
+	}
+	r.batch.Queue(fenceWholeSQL, w.epoch, strconv.FormatInt(t.n, 10), before)
+	r.queue()
+	return r
 }

@@ -15,7 +15,8 @@ import (
 
 // Writer commits batches of effects, each in one transaction of set-based
 // statements, sent together and without waiting for company. It has its own
-// connection and is used by one goroutine.
+// connection. Batches may be under way at the same time (order.go): the next one is
+// sent while PostgreSQL works on the one before (line.go).
 //
 // It is optimistic: everything is sent as memory believes it, and each statement
 // checks in SQL what memory believed (shard's epoch, node's pool, holds and
@@ -27,7 +28,8 @@ type Writer struct {
 	db    *DB
 	epoch int64
 	wall  func(fleet.Time) time.Time
-	conn  *pgx.Conn
+	line  *line
+	order order
 	zero  time.Time // wall time of the core's 0, as the current batch has it
 
 	inserts insertColumns // of the current batch
@@ -35,6 +37,9 @@ type Writer struct {
 	slots   slotColumns
 	days    map[string]*forms // updates of jobs by partition
 }
+
+// writerName is the application_name of writers' connections.
+const writerName = "rockpool writer"
 
 const commitLimit = 30 * time.Second
 
@@ -65,22 +70,43 @@ func NewWriter(db *DB, epoch int64, wall func(fleet.Time) time.Time) *Writer {
 
 // Close gives the connection back; closing the DB does so too.
 func (w *Writer) Close() {
-	if w.conn != nil {
-		w.conn.Close(context.Background())
+	if w.line != nil {
+		w.line.Close(context.Background())
 	}
 }
 
-// Commit writes the durable part of e. With a nil error it is committed but for
-// what is refused. ErrFenced: another server owns the shard, nothing was written.
-// ErrUnknown: it may be committed or not. Any other error: it is not.
+// Begin gives the batch its place: batches take effect in the order of these calls.
+// What it returns commits the durable part of e, and must be called, from any goroutine.
+// With a nil error e is committed but for what is refused. ErrFenced: another server owns
+// the shard, nothing was written. ErrUnknown: it may be committed or not. Any other
+// error: it is not. With a batch that fails fail those that had begun by then.
+func (w *Writer) Begin(e *core.Effects) (commit func(context.Context) ([]core.Refusal, error)) {
+	t := w.order.begin()
+	return func(ctx context.Context) (refused []core.Refusal, err error) {
+		defer func() {
+			if errors.Is(err, ErrUnknown) {
+				w.db.lose(int32(w.line.PgConn().PID()))
+			}
+			t.settle(err)
+		}()
+		if !e.Durable() {
+			return nil, nil
+		}
+		if taken, err := w.sendWhole(ctx, t, e); taken || err != nil {
+			return nil, err
+		}
+		return w.stepByStep(ctx, e)
+	}
+}
+
+// Commit begins a batch and commits it.
 func (w *Writer) Commit(ctx context.Context, e *core.Effects) ([]core.Refusal, error) {
-	if !e.Durable() {
-		return nil, nil
-	}
+	return w.Begin(e)(ctx)
+}
+
+// stepByStep commits what the database takes, and says what it does not.
+func (w *Writer) stepByStep(ctx context.Context, e *core.Effects) ([]core.Refusal, error) {
 	if err := w.connect(ctx); err != nil {
-		return nil, err
-	}
-	if taken, err := w.sendWhole(ctx, e); taken || err != nil {
 		return nil, err
 	}
 	out := &leftOut{}
@@ -104,14 +130,17 @@ func (w *Writer) Commit(ctx context.Context, e *core.Effects) ([]core.Refusal, e
 }
 
 func (w *Writer) connect(ctx context.Context) error {
-	if w.conn != nil && !w.conn.IsClosed() {
+	if w.line.usable() {
 		return nil
 	}
-	conn, err := w.db.dial(ctx, "rockpool writer", pgx.QueryExecModeCacheStatement, writerParams)
+	if w.line != nil {
+		w.line.Close(ctx)
+	}
+	conn, err := w.db.dial(ctx, writerName, pgx.QueryExecModeCacheStatement, writerParams)
 	if err != nil {
 		return err
 	}
-	w.conn = conn
+	w.line = newLine(conn)
 	return takeArrays(conn)
 }
 
@@ -133,7 +162,7 @@ func (w *Writer) try(ctx context.Context, e *core.Effects, out *leftOut, keep bo
 		return nil
 	})
 	r.queue()
-	err := w.conn.SendBatch(ctx, r.batch).Close()
+	err := w.line.SendBatch(ctx, r.batch).Close()
 	refused := r.refused()
 	if err != nil || len(refused) > 0 || !keep {
 		return refused, errors.Join(err, w.rollback(ctx))
@@ -146,10 +175,10 @@ func (w *Writer) at(t fleet.Time) time.Time { return w.zero.Add(time.Duration(t)
 
 // rollback needs no connection to have happened.
 func (w *Writer) rollback(ctx context.Context) error {
-	if w.conn.IsClosed() {
+	if w.line.IsClosed() {
 		return nil
 	}
-	_, err := w.conn.Exec(ctx, "ROLLBACK")
+	_, err := w.line.Exec(ctx, "ROLLBACK")
 	return err
 }
 
@@ -157,7 +186,7 @@ func (w *Writer) rollback(ctx context.Context) error {
 func (w *Writer) commit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitLimit)
 	defer cancel()
-	tag, err := w.conn.Exec(ctx, "COMMIT")
+	tag, err := w.line.Exec(ctx, "COMMIT")
 	var pg *pgconn.PgError
 	switch {
 	case err == nil && tag.String() == "COMMIT":
@@ -167,6 +196,6 @@ func (w *Writer) commit(ctx context.Context) error {
 	case errors.As(err, &pg) && pg.Severity == "ERROR":
 		return err
 	}
-	w.conn.Close(ctx)
+	w.line.Close(ctx)
 	return fmt.Errorf("%w: %w", ErrUnknown, err)
 }

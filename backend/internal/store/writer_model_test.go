@@ -24,6 +24,7 @@ type history struct {
 	m     *model
 	names []string
 	taken map[ids.JobID]bool // jobs of the current batch
+	hopes bool               // the current batch is decided before the one before is answered
 
 	alarms map[int64]fleet.Alarm // as the loop believes them
 }
@@ -66,7 +67,7 @@ func (r *history) update(e *core.Effects) {
 	}
 	r.taken[id] = true
 	u := core.JobUpdate{Job: id, FromState: job.state, FromAttempt: job.attempt}
-	if rapid.IntRange(0, 9).Draw(r.T, "stale") == 0 {
+	if !r.hopes && rapid.IntRange(0, 9).Draw(r.T, "stale") == 0 {
 		u.FromAttempt--
 	}
 	if job.node != "" && job.state == fleet.JobOffered {
@@ -225,7 +226,7 @@ func TestWriterAgainstModel(t *testing.T) {
 			r.names = append(r.names, n.ID)
 			r.m.nodes[n.ID] = &modelNode{pool: n.Pool, slots: 4, auto: map[fleet.HoldKind]fleet.Hold{}}
 		}
-		for range rapid.IntRange(1, 8).Draw(rt, "batches") {
+		for range rapid.IntRange(1, 5).Draw(rt, "batches") {
 			r.disturb()
 			r.batch()
 		}
@@ -233,7 +234,37 @@ func TestWriterAgainstModel(t *testing.T) {
 	})
 }
 
+// batch commits one batch, or two of which the second is decided as if nothing of the
+// first were refused, and travels behind it.
 func (r *history) batch() {
+	batches := []*core.Effects{r.draw()}
+	if rapid.Bool().Draw(r.T, "two at a time") {
+		known := r.m
+		r.m, r.hopes = known.clone(), true
+		r.m.apply(batches[0], nil)
+		batches = append(batches, r.draw())
+		r.m, r.hopes = known, false
+	}
+	var under []<-chan committed
+	for _, e := range batches {
+		under = append(under, r.h.begin(e))
+	}
+	for i, e := range batches {
+		c := <-under[i]
+		if c.err != nil {
+			r.Fatalf("commit: %v", c.err)
+		}
+		got := map[ids.JobID]core.RefusedWhy{}
+		for _, refusal := range c.refused {
+			got[refusal.Job] = refusal.Why
+		}
+		if want := r.m.refusals(e); !maps.Equal(got, want) {
+			r.Fatalf("batch %d: refused %v\nthe model says %v\nof %+v", i+1, got, want, e)
+		}
+	}
+}
+
+func (r *history) draw() *core.Effects {
 	e := &core.Effects{}
 	r.taken = map[ids.JobID]bool{}
 	for range rapid.IntRange(1, 8).Draw(r.T, "jobs") {
@@ -243,8 +274,10 @@ func (r *history) batch() {
 			r.update(e)
 		}
 	}
-	for range rapid.IntRange(0, 3).Draw(r.T, "placements") {
-		r.place(e)
+	if rapid.Bool().Draw(r.T, "with placements") {
+		for range rapid.IntRange(1, 3).Draw(r.T, "placements") {
+			r.place(e)
+		}
 	}
 	for range rapid.IntRange(0, 2).Draw(r.T, "holds") {
 		r.hold(e)
@@ -252,15 +285,5 @@ func (r *history) batch() {
 	for range rapid.IntRange(0, 3).Draw(r.T, "alarms") {
 		r.alarm(e)
 	}
-	out, err := r.h.w.Commit(ctx, e)
-	if err != nil {
-		r.Fatalf("commit: %v", err)
-	}
-	got := map[ids.JobID]core.RefusedWhy{}
-	for _, refusal := range out {
-		got[refusal.Job] = refusal.Why
-	}
-	if want := r.m.refusals(e); !maps.Equal(got, want) {
-		r.Fatalf("refused %v\nthe model says %v\nof %+v", got, want, e)
-	}
+	return e
 }

@@ -1,0 +1,297 @@
+package store_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"rockpool/backend/internal/core"
+	"rockpool/backend/internal/core/fleet"
+	"rockpool/backend/internal/record"
+	"rockpool/backend/internal/store"
+	"rockpool/shared/ids"
+)
+
+// committed is what a commit came to.
+type committed struct {
+	refused []core.Refusal
+	err     error
+}
+
+func (h *house) begin(e *core.Effects) <-chan committed {
+	commit := h.w.Begin(e)
+	done := make(chan committed, 1)
+	go func() {
+		refused, err := commit(ctx)
+		done <- committed{refused, err}
+	}()
+	return done
+}
+
+// behind begins first, waits until PostgreSQL waits in it, and sends second.
+func (h *house) behind(first, second *core.Effects) (one, two <-chan committed) {
+	h.t.Helper()
+	one = h.begin(first)
+	h.waitFor("the first batch to wait", h.writerWaits)
+	two = h.begin(second)
+	h.waitFor("the second batch to be sent", func(*pgx.Conn) bool { return h.w.UnderWay() == 2 })
+	return one, two
+}
+
+// writerWaits reports a writer that waits for a lock.
+func (h *house) writerWaits(conn *pgx.Conn) bool {
+	var n int
+	h.must(conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rockpool writer'
+		AND datname = current_database() AND wait_event_type = 'Lock'`).Scan(&n))
+	return n == 1
+}
+
+// keyed is a batch of one job that waits where holdCommits makes commits wait.
+func (h *house) keyed(key string) (*core.Effects, *fleet.JobSpec) {
+	e := &core.Effects{}
+	job := h.submit(e, 1)[0]
+	e.Inserts[0].IdempotencyKey = key
+	return e, job
+}
+
+func (h *house) ending(job *fleet.JobSpec) *core.Effects {
+	e := &core.Effects{}
+	h.finish(e, job)
+	return e
+}
+
+// warm has the connection know the statements of keyed and end, without which a batch
+// is not sent behind another.
+func (h *house) warm() {
+	h.t.Helper()
+	e, job := h.keyed("warm")
+	h.commit(e)
+	h.commit(h.ending(job))
+}
+
+func (h *house) there(id ids.JobID) bool {
+	_, err := h.db.Job(ctx, id, record.Scope{})
+	return err == nil
+}
+
+// The second batch ends what the first begins: it is with PostgreSQL before that has
+// committed the first, and takes effect after it.
+func TestBegin_ABatchIsSentBehindOneThatIsStillUnderWay(t *testing.T) {
+	h := newHouse(t)
+	h.warm()
+	release := h.holdCommits()
+	first, job := h.keyed("key")
+	one, two := h.behind(first, h.ending(job))
+	if h.there(job.ID) {
+		t.Fatal("committed too soon")
+	}
+	release()
+	for _, done := range []<-chan committed{one, two} {
+		if c := <-done; c.err != nil || len(c.refused) > 0 {
+			t.Fatalf("came to %+v", c)
+		}
+	}
+	if got := h.job(job.ID).State; got != fleet.JobSucceeded {
+		t.Errorf("the job is %s", got)
+	}
+	if n := h.reserved(); n != 0 {
+		t.Errorf("%d slots are reserved", n)
+	}
+}
+
+// What the first is refused is left out of it, and what of the second builds on that is
+// refused as well; all the rest takes effect.
+func TestBegin_TheFirstIsRefusedSomethingAndTheSecondBuildsOnIt(t *testing.T) {
+	h := newHouse(t)
+	batches := func() (first, second *core.Effects, job, waiting, other *fleet.JobSpec) {
+		first = &core.Effects{}
+		waiting = h.submitQueued(first)
+		job = h.submit(first, 1)[0]
+		second = h.ending(job)
+		return first, second, job, waiting, h.submitQueued(second)
+	}
+	first, second, _, _, _ := batches()
+	h.commit(first) // the connection knows these statements now
+	h.commit(second)
+	gate, err := pgx.Connect(ctx, h.urls.Admin)
+	h.must(err)
+	defer gate.Close(ctx)
+	for _, sql := range []string{"BEGIN", "UPDATE nodes SET held = true WHERE id = '" + h.node.ID + "'"} {
+		_, err = gate.Exec(ctx, sql)
+		h.must(err)
+	}
+	first, second, job, waiting, other := batches()
+	one, two := h.behind(first, second)
+	_, err = gate.Exec(ctx, "COMMIT")
+	h.must(err)
+	if c := <-one; c.err != nil || !reflect.DeepEqual(c.refused, []core.Refusal{{Job: job.ID, Why: core.RefusedAssignment}}) {
+		t.Errorf("the first came to %+v", c)
+	}
+	if c := <-two; c.err != nil || !reflect.DeepEqual(c.refused, []core.Refusal{{Job: job.ID, Why: core.RefusedStale}}) {
+		t.Errorf("the second came to %+v", c)
+	}
+	if h.there(job.ID) || !h.there(waiting.ID) || !h.there(other.ID) {
+		t.Errorf("there: %v, %v and %v; want no, yes and yes", h.there(job.ID), h.there(waiting.ID), h.there(other.ID))
+	}
+}
+
+// A batch that fails in its commit takes with it what was sent behind it, and both know.
+func TestBegin_TheFirstFailsAtItsEnd(t *testing.T) {
+	h := newHouse(t)
+	h.warm()
+	release := h.holdCommits()
+	h.urls.Exec(t, `CREATE FUNCTION fail_at_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '53100'; END $$`)
+	h.urls.Exec(t, `CREATE CONSTRAINT TRIGGER z_fail_at_commit AFTER INSERT ON idempotency DEFERRABLE INITIALLY DEFERRED
+		FOR EACH ROW EXECUTE FUNCTION fail_at_commit()`)
+	first, job := h.keyed("key")
+	second := &core.Effects{}
+	other := h.submit(second, 1)[0]
+	one, two := h.behind(first, second)
+	release()
+	for _, done := range []<-chan committed{one, two} {
+		c := <-done
+		wantCode(t, c.err, fleet.CodeUnavailable)
+		if errors.Is(c.err, store.ErrUnknown) {
+			t.Errorf("the outcome is called unknown: %v", c.err)
+		}
+	}
+	if h.there(job.ID) || h.there(other.ID) {
+		t.Error("something was written")
+	}
+	h.commit(h.batch(1))
+}
+
+// A connection that dies while two are under way leaves both unknown; the second is not
+// there without the first.
+func TestBegin_TheConnectionDiesWithTwoUnderWay(t *testing.T) {
+	h := newHouse(t)
+	h.warm()
+	h.holdCommits()
+	first, job := h.keyed("key")
+	second := &core.Effects{}
+	other := h.submit(second, 1)[0]
+	one, two := h.behind(first, second)
+	h.killWriter()
+	for _, done := range []<-chan committed{one, two} {
+		if c := <-done; !errors.Is(c.err, store.ErrUnknown) {
+			t.Errorf("came to %+v, want ErrUnknown", c)
+		}
+	}
+	if h.there(other.ID) && !h.there(job.ID) {
+		t.Error("the second is there without the first")
+	}
+	h.commit(h.batch(1))
+}
+
+// Once another server has the shard nothing that is under way takes effect any more.
+func TestBegin_AnotherServerTakesTheShardWithTwoUnderWay(t *testing.T) {
+	h := newHouse(t)
+	h.warm()
+	release := h.holdCommits()
+	first, job := h.keyed("key")
+	second := &core.Effects{}
+	other := h.submit(second, 1)[0]
+	one, two := h.behind(first, second)
+	taken := make(chan *store.Shard, 1)
+	go func() {
+		shard, err := h.db.AcquireShard(ctx, "another")
+		if err != nil {
+			t.Error(err)
+		}
+		taken <- shard
+	}()
+	h.waitFor("the other server to wait", func(conn *pgx.Conn) bool {
+		var n int
+		h.must(conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE application_name <> 'rockpool writer'
+			AND datname = current_database() AND wait_event_type = 'Lock'`).Scan(&n))
+		return n == 1
+	})
+	release()
+	shard := <-taken
+	if shard == nil {
+		return
+	}
+	defer shard.Release(ctx)
+	thereThen := h.there(other.ID)
+	if c := <-one; c.err != nil || !h.there(job.ID) {
+		t.Errorf("what the other server waited for came to %+v", c)
+	}
+	switch c := <-two; {
+	case errors.Is(c.err, store.ErrFenced) && !h.there(other.ID):
+	case c.err == nil && thereThen:
+	default:
+		t.Errorf("the second came to %+v; there: %v, and when the other had the shard %v", c, h.there(other.ID), thereThen)
+	}
+	if _, err := h.w.Commit(ctx, h.batch(1)); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("got %v, want ErrFenced", err)
+	}
+}
+
+// Wherever the connection is cut: what was answered is there, what is known not to be is
+// not, and no batch is there without the one before.
+func TestBegin_TheConnectionIsCutAnywhere(t *testing.T) {
+	h := newHouse(t)
+	admin, err := pgx.Connect(ctx, h.urls.Admin)
+	h.must(err)
+	defer admin.Close(ctx)
+	for range 12 {
+		h.connected()
+		first, second := &core.Effects{}, &core.Effects{}
+		jobs := []ids.JobID{h.submitQueued(first).ID, h.submitQueued(second).ID}
+		killed := make(chan error, 1)
+		go func() {
+			_, err := admin.Exec(ctx, `SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
+				WHERE application_name = 'rockpool writer' AND datname = current_database()`)
+			killed <- err
+		}()
+		under := []<-chan committed{h.begin(first), h.begin(second)}
+		came := []committed{<-under[0], <-under[1]}
+		h.must(<-killed) // its backend has ended: what is not there now never will be
+		for i, c := range came {
+			there := h.there(jobs[i])
+			if c.err == nil && !there || c.err != nil && !errors.Is(c.err, store.ErrUnknown) && there {
+				t.Fatalf("batch %d came to %+v, and its job is there: %v", i+1, c, there)
+			}
+		}
+		if h.there(jobs[1]) && !h.there(jobs[0]) {
+			t.Fatal("the second is there without the first")
+		}
+	}
+}
+
+// connected has the writer connected, after its connection was killed.
+func (h *house) connected() {
+	h.t.Helper()
+	h.waitFor("the writer to be connected", func(*pgx.Conn) bool {
+		e := &core.Effects{}
+		h.submitQueued(e)
+		_, err := h.w.Commit(ctx, e)
+		return err == nil
+	})
+}
+
+// A load must not miss what a connection that is lost on this side may still commit.
+func TestLoadSnapshot_EndsWhatIsLeftOfALostConnection(t *testing.T) {
+	h := newHouse(t)
+	h.warm()
+	release := h.holdCommits()
+	first, job := h.keyed("key")
+	second := &core.Effects{}
+	other := h.submitQueued(second)
+	one, two := h.behind(first, second)
+	h.w.CutOff()
+	for _, done := range []<-chan committed{one, two} {
+		if c := <-done; !errors.Is(c.err, store.ErrUnknown) {
+			t.Fatalf("came to %+v, want ErrUnknown", c)
+		}
+	}
+	snapshot, err := h.db.LoadSnapshot(ctx)
+	h.must(err)
+	release()
+	h.commit(h.batch(1))
+	if h.there(job.ID) || h.there(other.ID) || len(snapshot.Jobs) > 0 {
+		t.Errorf("after the load there were %d jobs, and then: %v %v", len(snapshot.Jobs), h.there(job.ID), h.there(other.ID))
+	}
+}

@@ -1,0 +1,11 @@
+package store
+
+// UnderWay is how many batches were sent and have no answer yet.
+func (w *Writer) UnderWay() int64 {
+	w.order.mu.Lock()
+	defer w.order.mu.Unlock()
+	return w.order.sent - w.order.answered
+}
+
+// CutOff ends the writer's connection on this side only.
+func (w *Writer) CutOff() { w.line.cut() }

@@ -1,0 +1,46 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// A writer's connection that is lost with commits under way is lost on this side:
+// PostgreSQL may still be at work on what it was sent, and commit it later. So before the
+// fleet is read anew its backend is ended, and what it has not committed never will be.
+
+var errStillAtWork = errors.New("the backend of a lost connection is still at work")
+
+// lose takes note of the backend of a connection whose commits are unknown.
+func (db *DB) lose(pid int32) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if !slices.Contains(db.lost, pid) {
+		db.lost = append(db.lost, pid)
+	}
+}
+
+// endLost ends those backends.
+func (db *DB) endLost(ctx context.Context) error {
+	db.mu.Lock()
+	lost := db.lost
+	db.mu.Unlock()
+	if len(lost) == 0 {
+		return nil
+	}
+	var working bool
+	err := db.pool.QueryRow(ctx, `
+		SELECT coalesce(bool_or(NOT pg_terminate_backend(pid, 5000)), false) FROM pg_stat_activity
+		WHERE pid = ANY ($1::int4[]) AND application_name = $2 AND datname = current_database()`, lost, writerName).Scan(&working)
+	switch {
+	case err != nil:
+		return problem("end a lost connection", err)
+	case working:
+		return problem("end a lost connection", errStillAtWork)
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.lost = slices.DeleteFunc(db.lost, func(pid int32) bool { return slices.Contains(lost, pid) })
+	return nil
+}
