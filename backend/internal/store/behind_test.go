@@ -105,36 +105,41 @@ func TestBegin_ABatchIsSentBehindOneThatIsStillUnderWay(t *testing.T) {
 // refused as well; all the rest takes effect.
 func TestBegin_TheFirstIsRefusedSomethingAndTheSecondBuildsOnIt(t *testing.T) {
 	h := newHouse(t)
-	batches := func() (first, second *core.Effects, job, waiting, other *fleet.JobSpec) {
-		first = &core.Effects{}
-		waiting = h.submitQueued(first)
-		job = h.submit(first, 1)[0]
-		second = h.ending(job)
-		return first, second, job, waiting, h.submitQueued(second)
+	h.warm()
+	before, old := h.keyed("before")
+	h.commit(before)
+	batches := func(key string) (first, second *core.Effects, job, other *fleet.JobSpec) {
+		first, job = h.keyed(key)
+		h.finish(first, old)
+		second = h.ending(old)
+		return first, second, job, h.submitQueued(second)
 	}
-	first, second, _, _, _ := batches()
-	h.commit(first) // the connection knows these statements now
-	h.commit(second)
-	gate, err := pgx.Connect(ctx, h.urls.Admin)
-	h.must(err)
-	defer gate.Close(ctx)
-	for _, sql := range []string{"BEGIN", "UPDATE nodes SET held = true WHERE id = '" + h.node.ID + "'"} {
-		_, err = gate.Exec(ctx, sql)
-		h.must(err)
-	}
-	first, second, job, waiting, other := batches()
+	first, second, _, _ := batches("learned") // the connection knows the statements then
+	first.Updates[0].FromAttempt, second.Updates[0].FromAttempt = 7, 8
+	h.try(first)
+	h.try(second)
+	release := h.holdInserts()
+	first, second, job, other := batches("key")
+	first.Updates[0].FromAttempt, second.Updates[0].FromAttempt = 7, 8
 	one, two := h.behind(first, second)
-	_, err = gate.Exec(ctx, "COMMIT")
-	h.must(err)
-	if c := <-one; c.err != nil || !reflect.DeepEqual(c.refused, []core.Refusal{{Job: job.ID, Why: core.RefusedAssignment}}) {
-		t.Errorf("the first came to %+v", c)
+	release()
+	for i, done := range []<-chan committed{one, two} {
+		if c := <-done; c.err != nil || !reflect.DeepEqual(c.refused, []core.Refusal{{Job: old.ID, Why: core.RefusedStale}}) {
+			t.Errorf("batch %d came to %+v", i+1, c)
+		}
 	}
-	if c := <-two; c.err != nil || !reflect.DeepEqual(c.refused, []core.Refusal{{Job: job.ID, Why: core.RefusedStale}}) {
-		t.Errorf("the second came to %+v", c)
+	if !h.there(job.ID) || !h.there(other.ID) || h.job(old.ID).State != fleet.JobOffered {
+		t.Errorf("there: %v and %v, and the job that was refused is %s", h.there(job.ID), h.there(other.ID), h.job(old.ID).State)
 	}
-	if h.there(job.ID) || !h.there(waiting.ID) || !h.there(other.ID) {
-		t.Errorf("there: %v, %v and %v; want no, yes and yes", h.there(job.ID), h.there(waiting.ID), h.there(other.ID))
-	}
+}
+
+// holdInserts makes statements that bring an idempotency key wait until release is called.
+func (h *house) holdInserts() (release func()) {
+	h.t.Helper()
+	release = h.holdCommits()
+	h.urls.Exec(h.t, "DROP TRIGGER wait_at_commit ON idempotency")
+	h.urls.Exec(h.t, `CREATE TRIGGER wait_at_insert AFTER INSERT ON idempotency FOR EACH ROW EXECUTE FUNCTION wait_at_commit()`)
+	return release
 }
 
 // A batch that fails in its commit takes with it what was sent behind it, and both know.
