@@ -300,3 +300,33 @@ func TestLoadSnapshot_EndsWhatIsLeftOfALostConnection(t *testing.T) {
 		t.Errorf("after the load there were %d jobs, and then: %v %v", len(snapshot.Jobs), h.there(job.ID), h.there(other.ID))
 	}
 }
+
+// A batch that goes step by step and fails takes with it what began behind it, although
+// nothing of that was sent before.
+func TestBegin_TheFirstFailsStepByStep(t *testing.T) {
+	h := newHouse(t)
+	h.warm()
+	h.urls.Exec(t, `CREATE FUNCTION fail_at_commit() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN SET LOCAL lock_timeout = 0; PERFORM pg_advisory_xact_lock(42); RAISE EXCEPTION 'no' USING ERRCODE = '53100'; END $$`)
+	h.urls.Exec(t, `CREATE CONSTRAINT TRIGGER fail_at_commit AFTER INSERT ON placements DEFERRABLE INITIALLY DEFERRED
+		FOR EACH ROW EXECUTE FUNCTION fail_at_commit()`)
+	gate, err := pgx.Connect(ctx, h.urls.Admin)
+	h.must(err)
+	defer gate.Close(ctx)
+	_, err = gate.Exec(ctx, "SELECT pg_advisory_lock(42)")
+	h.must(err)
+	first, second := &core.Effects{}, &core.Effects{}
+	h.place(first, "key")
+	other := h.submit(second, 1)[0]
+	one := h.begin(first)
+	h.waitFor("the first batch to wait", h.writerWaits)
+	two := h.begin(second)
+	h.must(gate.Close(ctx))
+	if c := <-one; c.err == nil {
+		t.Fatalf("the first came to %+v", c)
+	}
+	if c := <-two; c.err == nil || h.there(other.ID) {
+		t.Errorf("the second came to %+v; there: %v", c, h.there(other.ID))
+	}
+	h.commit(h.batch(1))
+}

@@ -46,13 +46,27 @@ func (o *order) when(cond func() bool, change func()) {
 
 func always() bool { return true }
 
-// send waits until the batch may be sent. follows: the one before has no answer yet.
-func (t *turn) send() (follows bool) {
+// send waits until the batch may be sent. follows: the one before has no answer yet. An
+// error is that of the batch before, as alone has it, and then the batch is not sent.
+func (t *turn) send() (follows bool, err error) {
 	t.when(
 		func() bool { return t.sent == t.n-1 && (t.answered < t.n-1 || t.settled == t.n-1) },
-		func() { t.sending, follows = true, t.answered < t.n-1 },
+		func() {
+			if follows = t.answered < t.n-1; !follows {
+				err = t.before()
+			}
+			t.sending = err == nil
+		},
 	)
-	return follows
+	return follows, err
+}
+
+// before is the failure of the batch before, which is settled, if this one needs it.
+func (t *turn) before() error {
+	if t.behind {
+		return t.failure
+	}
+	return nil
 }
 
 // withdraw says that the batch is not sent after all.
@@ -73,11 +87,7 @@ func (t *turn) gotAnswer() { t.when(always, func() { t.answered = t.n }) }
 func (t *turn) alone() (err error) {
 	t.when(
 		func() bool { return t.settled == t.n-1 && t.answered == t.sent && !t.sending },
-		func() {
-			if t.behind {
-				err = t.failure
-			}
-		},
+		func() { err = t.before() },
 	)
 	return err
 }

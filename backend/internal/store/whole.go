@@ -85,7 +85,9 @@ func (w *Writer) sendBehind(ctx context.Context, t *turn, e *core.Effects) (r *r
 	if !fitsWhole(e) {
 		return nil, false, nil
 	}
-	follows = t.send()
+	if follows, err = t.send(); err != nil {
+		return nil, false, err
+	}
 	if r = w.whole(t, e, follows); r == nil || !w.line.usable() || !w.line.knows(r.batch) {
 		t.withdraw()
 		return nil, false, nil
