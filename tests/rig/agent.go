@@ -89,10 +89,16 @@ func copyState(from, to string) error {
 	})
 }
 
-// Copy starts another agent on a copy of this one's state, as it is now, and does
-// not wait. It is the same node to the server, until that finds out.
+// Copy starts another agent on a copy of this one's state, once that has what its
+// first welcome brought, and does not wait. It is the same node to the server, until
+// that finds out. Its lease is ready a moment before it has stored its welcome, and who
+// shows nothing in its hello can't be told apart.
 func (a *Agent) Copy(t testing.TB) *Agent {
 	t.Helper()
+	Await(t, patience, func() (bool, string) {
+		record, err := os.ReadFile(filepath.Join(a.Dir, "node.json"))
+		return strings.Contains(string(record), `"chain":`), fmt.Sprintf("its record is %s, %v", record, err)
+	})
 	b := &Agent{Name: a.Name, Dir: filepath.Join(publicDir(t), "state"), within: a.within}
 	if err := copyState(a.Dir, b.Dir); err != nil {
 		t.Fatal(err)
