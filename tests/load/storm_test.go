@@ -18,9 +18,14 @@ import (
 	"rockpool/tests/rig"
 )
 
-// stormNodes is how many nodes come back at once; scripts/soak has ten thousand.
+// soaks reports the long form, scripts/soak storm. It alone holds times against limits:
+// a machine that is busy with other tests keeps none. How dials spread is also played
+// by the node's own code in shared/nodecore.
+func soaks() bool { return os.Getenv("ROCKPOOL_TEST_SOAK") != "" }
+
+// stormNodes is how many nodes come back at once.
 func stormNodes() int {
-	if os.Getenv("ROCKPOOL_TEST_SOAK") != "" {
+	if soaks() {
 		return 10_000
 	}
 	return 1000
@@ -65,7 +70,7 @@ func TestAttack_A29_AFleetReconnectsAtOnce(t *testing.T) {
 	answers.check(t)
 	// Who has dialed in vain waits about as long again: a server that is away for
 	// longer than the window is waited for so much longer.
-	if most := max(redialWindow, away) + stormSlack; took > most {
+	if most := max(redialWindow, away) + stormSlack; took > most && soaks() {
 		t.Errorf("all %d nodes were ready %v after the server, which was away for %v; want %v at most", nodes, took, away, most)
 	}
 
@@ -162,8 +167,9 @@ func (f fleet) await(t *testing.T, what string, done func(backendtest.FleetRepor
 	return r
 }
 
-// checkSpread looks at when sessions were opened: no second may have more than some
-// times what it would have had if the redial window were filled evenly.
+// checkSpread looks at when sessions were opened, one for each node: in the long form no
+// second may have more than some times what it would have had if the redial window were
+// filled evenly.
 func (f fleet) checkSpread(t *testing.T, nodes int, took time.Duration) {
 	t.Helper()
 	var opened []time.Time
@@ -185,7 +191,7 @@ func (f fleet) checkSpread(t *testing.T, nodes int, took time.Duration) {
 	even := float64(nodes) / redialWindow.Seconds()
 	t.Logf("%d nodes ready %v after the server; sessions opened over %v, %d in the busiest second, %.0f is the even share",
 		nodes, took, opened[len(opened)-1].Sub(opened[0]), peak, even)
-	if float64(peak) > stormPeak*even {
+	if float64(peak) > stormPeak*even && soaks() {
 		t.Errorf("%d sessions in one second are more than %d times the even share %.0f", peak, stormPeak, even)
 	}
 }
