@@ -4,8 +4,10 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"rockpool/backend/internal/core"
 	"rockpool/backend/internal/core/fleet"
@@ -329,4 +331,34 @@ func TestBegin_TheFirstFailsStepByStep(t *testing.T) {
 		t.Errorf("the second came to %+v; there: %v", c, h.there(other.ID))
 	}
 	h.commit(h.batch(1))
+}
+
+// halfSent leaves a backend that waits for the rest of a batch, as that of a machine that
+// is gone, or of a connection of which PostgreSQL does not know that it was lost.
+func (h *house) halfSent() {
+	h.t.Helper()
+	conn, err := pgx.Connect(ctx, h.urls.Server+" application_name='rockpool writer'")
+	h.must(err)
+	h.t.Cleanup(func() { conn.Close(ctx) })
+	line := conn.PgConn().Frontend()
+	line.Send(&pgproto3.Parse{Query: "SELECT FROM shards, nodes FOR UPDATE"})
+	line.Send(&pgproto3.Bind{})
+	line.Send(&pgproto3.Execute{})
+	line.Send(&pgproto3.Flush{})
+	h.must(line.Flush())
+	for {
+		message, err := line.Receive()
+		h.must(err)
+		if _, done := message.(*pgproto3.CommandComplete); done {
+			return
+		}
+	}
+}
+
+func TestAcquireShard_OfAMachineThatIsGoneInTheMidstOfABatch(t *testing.T) {
+	h := newHouse(t)
+	h.halfSent()
+	shard, err := h.db.AcquireShardAfter(ctx, "another", 100*time.Millisecond)
+	h.must(err)
+	h.must(shard.Release(ctx))
 }

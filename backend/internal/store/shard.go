@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,6 +16,9 @@ const (
 	leaseRenew = 5 * time.Second
 	// stepAside is how long a holder whose lease ended may take to go.
 	stepAside = 5 * time.Second
+	// commitsAside is how long commits of the holder before are waited for: longer than
+	// each of their statements waits for a lock.
+	commitsAside = 15 * time.Second
 )
 
 // shardLock is the key of the advisory lock that goes with the lease, "rpshard1".
@@ -37,12 +41,16 @@ type Shard struct {
 	holder string // as others are told
 	epoch  int64
 	renew  time.Duration
+	aside  time.Duration // how long commits of the holder before are waited for
 }
 
 // AcquireShard takes the shard and raises its epoch by one, which fences all
 // writes of the holder before. The error is a *HeldError while another holds it.
 func (db *DB) AcquireShard(ctx context.Context, holder string) (*Shard, error) {
-	s := &Shard{db: db, holder: holder, renew: leaseRenew}
+	return db.acquireShard(ctx, &Shard{db: db, holder: holder, renew: leaseRenew, aside: commitsAside})
+}
+
+func (db *DB) acquireShard(ctx context.Context, s *Shard) (*Shard, error) {
 	if err := s.connect(ctx, s.acquire); err != nil {
 		return nil, err
 	}
@@ -67,11 +75,29 @@ func (s *Shard) acquire(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
-	// Waits for the commits under way of the holder before: they hold the row.
-	err := s.conn.QueryRow(ctx, `
-		UPDATE shards SET epoch = epoch + 1, holder = $1, expires_at = clock_timestamp() + $2
-		WHERE id = 1 RETURNING epoch`, s.holder, leaseValid).Scan(&s.epoch)
+	err := s.raise(ctx)
+	if sqlState(err) == "55P03" {
+		// A machine that is gone in the midst of sending a batch leaves a backend that waits
+		// for the rest of it with its locks, for no time that PostgreSQL bounds.
+		s.db.log.Warn("a commit of the shard's former holder does not end: its connection is ended")
+		if err = endWriters(ctx, s.conn, nil); err == nil {
+			err = s.raise(ctx)
+		}
+	}
 	return problem("take the shard", err)
+}
+
+// raise takes the next epoch. It waits for the commits under way of the holder before:
+// they hold the row.
+func (s *Shard) raise(ctx context.Context) error {
+	return pgx.BeginFunc(ctx, s.conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', $1, true)", strconv.FormatInt(s.aside.Milliseconds(), 10)); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `
+			UPDATE shards SET epoch = epoch + 1, holder = $1, expires_at = clock_timestamp() + $2
+			WHERE id = 1 RETURNING epoch`, s.holder, leaseValid).Scan(&s.epoch)
+	})
 }
 
 // lock takes the advisory lock, from a holder whose lease has run out if need be.

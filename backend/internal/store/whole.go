@@ -49,9 +49,6 @@ func fitsWhole(e *core.Effects) bool { return len(e.Placements) == 0 }
 // shows what the database refuses. ErrUnknown: it may be committed. Any other error: it
 // is not.
 func (w *Writer) sendWhole(ctx context.Context, t *turn, e *core.Effects) (taken bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
 	r, follows, err := w.sendBehind(ctx, t, e)
 	if r != nil && err == nil {
 		return true, nil

@@ -83,15 +83,18 @@ func (w *Writer) Close() {
 func (w *Writer) Begin(e *core.Effects) (commit func(context.Context) ([]core.Refusal, error)) {
 	t := w.order.begin()
 	return func(ctx context.Context) (refused []core.Refusal, err error) {
-		defer func() {
-			if errors.Is(err, ErrUnknown) {
-				w.db.lose(int32(w.line.PgConn().PID()))
-			}
-			t.settle(err)
-		}()
+		defer func() { t.settle(err) }()
 		if !e.Durable() {
 			return nil, nil
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		defer func() { // alone with the connection by now, with any error
+			if err != nil && w.line != nil && !w.line.usable() {
+				w.db.lose(int32(w.line.PgConn().PID()))
+			}
+		}()
 		if taken, err := w.sendWhole(ctx, t, e); taken || err != nil {
 			return nil, err
 		}
