@@ -151,3 +151,22 @@ func TestOpen_KeepsNothingOfATornEnd(t *testing.T) {
 		}
 	}
 }
+
+// A length that no result has came of damage, also at a file's end, where it would pass
+// for one whose record is torn.
+func TestOpen_ALengthThatNoResultHasIsDamage(t *testing.T) {
+	dir := t.TempDir()
+	s := filled(t, dir, 2)
+	last := s.entries[1]
+	if _, err := last.in.file.WriteAt([]byte{0x40}, last.at+int64(len(mark{}))+1); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	again := open(t, dir)
+	if got := again.Refs(); !slices.Equal(got, []nodecore.Ref{ref(0)}) {
+		t.Errorf("left are %v", got)
+	}
+	if err := again.Remove(ref(0)); err != nil || setAside(t, dir) != 1 {
+		t.Errorf("not set aside, %v", err)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"rockpool/agent/internal/durable"
+	"rockpool/shared/wire"
 )
 
 // segment is a file of results, one behind the other in the order in which their
@@ -134,8 +135,11 @@ func (s *segment) parse(b []byte) (state byte, frame []byte, err error) {
 		return 0, nil, errTorn
 	}
 	head, rest := b[len(s.mark):headSize], b[headSize:]
-	length := binary.BigEndian.Uint32(head[1:])
-	if int64(length) > int64(len(rest)) {
+	length := int64(binary.BigEndian.Uint32(head[1:]))
+	switch {
+	case length > wire.DefaultLimits().Frame:
+		return 0, nil, errors.New("no result is so long")
+	case length > int64(len(rest)):
 		return 0, nil, errTorn
 	}
 	frame = rest[:length]
