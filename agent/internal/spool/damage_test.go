@@ -114,8 +114,11 @@ func TestOpen_SaysWhatItCannotRead(t *testing.T) {
 		dir := t.TempDir()
 		s := filled(t, dir, 3)
 		middle := s.entries[1]
-		if _, err := middle.in.file.WriteAt([]byte{0xdd}, middle.at+at); err != nil {
-			t.Fatal(err)
+		damaged := make([]byte, 1)
+		_, err := middle.in.file.ReadAt(damaged, middle.at+at)
+		damaged[0] ^= 0xff // another one for sure: the mark is random
+		if _, writeErr := middle.in.file.WriteAt(damaged, middle.at+at); errors.Join(err, writeErr) != nil {
+			t.Fatal(err, writeErr)
 		}
 		s.Close()
 		var said strings.Builder
