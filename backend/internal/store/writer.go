@@ -50,7 +50,8 @@ const commitLimit = 30 * time.Second
 // comparing everything with everything. Generic plans are made once.
 //
 // A server that stopped in the middle must not keep its locks from the one that
-// takes over.
+// takes over. A backend that waits for the rest of a batch counts as active: who takes
+// over ends it (AcquireShard).
 var writerParams = map[string]string{
 	"enable_nestloop": "off", "enable_mergejoin": "off", "enable_seqscan": "off", "enable_bitmapscan": "off",
 	"plan_cache_mode":                     "force_generic_plan",
