@@ -20,15 +20,11 @@ const (
 // group is the process group of an attempt.
 type group struct{ pgid int }
 
-func newGroup(marker, *cgroup) *group { return &group{} }
-
 func (g *group) began(cmd *exec.Cmd) { g.pgid = cmd.Process.Pid }
 
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func lowerPriority(pid int) { _ = unix.Setpriority(unix.PRIO_PGRP, pid, jobNice) }
-
-func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
 
 func (g *group) signal(sig syscall.Signal) { _ = unix.Kill(-g.pgid, sig) }
 
@@ -41,17 +37,3 @@ func endOf(cmd *exec.Cmd) (code int, signal string) {
 	}
 	return cmd.ProcessState.ExitCode(), ""
 }
-
-// killLeftover has no way here to tell a process of an earlier life from another.
-func killLeftover(marker, leftover) int { return 0 }
-
-func bootID() string { return "" }
-
-// Groups of this kind are not measured, and leave nothing to remove.
-func (*group) usage() usage       { return usage{} }
-func (*group) startOf(int) string { return "" }
-func (*group) overMemory() bool   { return false }
-func (*group) remove()            {}
-func (*group) wasAlone() bool     { return false }
-
-func maxMemory(*exec.Cmd) int64 { return 0 }

@@ -16,8 +16,6 @@ const (
 // this kind.
 type group struct{ process *os.Process }
 
-func newGroup(marker, *cgroup) *group { return &group{} }
-
 func (g *group) began(cmd *exec.Cmd) { g.process = cmd.Process }
 
 func ownGroup(cmd *exec.Cmd) {
@@ -25,8 +23,6 @@ func ownGroup(cmd *exec.Cmd) {
 }
 
 func lowerPriority(int) {}
-
-func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
 
 // signal kills: there is no TERM.
 func (g *group) signal(syscall.Signal) {
@@ -49,17 +45,3 @@ func (g *group) over() bool {
 }
 
 func endOf(cmd *exec.Cmd) (code int, signal string) { return cmd.ProcessState.ExitCode(), "" }
-
-// killLeftover has no way here to tell a process of an earlier life from another.
-func killLeftover(marker, leftover) int { return 0 }
-
-func bootID() string { return "" }
-
-// Groups of this kind are not measured, and leave nothing to remove.
-func (*group) usage() usage       { return usage{} }
-func (*group) startOf(int) string { return "" }
-func (*group) overMemory() bool   { return false }
-func (*group) remove()            {}
-func (*group) wasAlone() bool     { return false }
-
-func maxMemory(*exec.Cmd) int64 { return 0 }

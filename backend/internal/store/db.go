@@ -36,7 +36,7 @@ type DB struct {
 
 	mu      sync.Mutex
 	writers []*Writer
-	lost    []int32 // backends of writers' connections that were lost with commits under way
+	lost    []int32 // backends of writers' connections that were given up: lost.go
 }
 
 // Options of Open; zero values mean slog.Default and 8 connections. The writer's

@@ -8,9 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A writer's connection that is lost with commits under way is lost on this side:
-// PostgreSQL may still be at work on what it was sent, and commit it later. So before the
-// fleet is read anew its backend is ended, and what it has not committed never will be.
+// A writer's connection that is given up is lost on this side only: PostgreSQL may still
+// be at work on what it was sent, and commit it later. So before the fleet is read anew
+// its backend is ended, and what it has not committed never will be.
 
 var errStillAtWork = errors.New("the backend of a lost connection is still at work")
 
